@@ -1,4 +1,4 @@
-"""Files of models that are none, and places that cannot be written to: nothing is harmed, and one sentence is said."""
+"""Invalid model files and unwritable outputs: existing files stay unchanged, and the error is one sentence."""
 
 from __future__ import annotations
 

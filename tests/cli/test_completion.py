@@ -1,4 +1,4 @@
-"""What shells are told to complete."""
+"""Shell completion of commands, options, columns and kinds."""
 
 from __future__ import annotations
 

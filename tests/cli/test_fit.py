@@ -1,4 +1,4 @@
-"""suffice fit: what it says, what it saves, and what its options change."""
+"""suffice fit: output, model file and options."""
 
 from __future__ import annotations
 

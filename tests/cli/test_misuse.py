@@ -1,4 +1,4 @@
-"""Commands, options, names and numbers that are none: exit code 2, what was wrong, and what may be meant."""
+"""Unknown commands, options, names and numbers: exit code 2, with the closest known name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""suffice predict: answers in every format, beside the columns that name rows."""
+"""suffice predict: predictions in every format, with the columns that identify rows."""
 
 from __future__ import annotations
 

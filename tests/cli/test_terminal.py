@@ -1,4 +1,4 @@
-"""Bars and colours: on terminals alone, and answers apart from remarks."""
+"""Progress bars and colours on terminals only; results on standard output, notes on standard error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clusters as tests see them: tables go in, in parts of given sizes, and answers come back in the order of the rows."""
+"""Clusters for tests: tables in parts of given sizes, and results in the order of the rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes in from a cluster: awkward names and types are read exactly; what is wrong is said with its partition."""
+"""Input from a cluster: unusual names and types are read exactly; errors name the partition."""
 
 from __future__ import annotations
 

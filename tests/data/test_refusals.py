@@ -1,4 +1,4 @@
-"""What rows in parts are refused for: each refusal of the one table, for streams, Dask and a dataset of one's own."""
+"""Refusals of rows in parts: each entry of the table, for streams, Dask and a user's own dataset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Spark's workers and driver do with rows, files and errors, without a cluster."""
+"""Functions of Spark's workers and driver on rows, files and errors, without a cluster."""
 
 from __future__ import annotations
 

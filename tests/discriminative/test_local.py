@@ -1,4 +1,5 @@
-"""Locally weighted regression: beside plain least squares at each query, other libraries, and the course's answers."""
+"""Locally weighted regression, compared with least squares at each query, other libraries and the course's
+solutions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offsets, exposures and trials count in scores and in the answers of classifiers, as they do in fits."""
+"""Offsets, exposures and trials in scores and predictions of classifiers, as in fits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The perceptron: beside plain loops, its bound, its conventions, and what it says when it cannot come to rest."""
+"""The perceptron: comparison with plain loops, its bound, its conventions, and the warning without convergence."""
 
 from __future__ import annotations
 

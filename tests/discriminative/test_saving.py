@@ -1,4 +1,4 @@
-"""Models on disk, pickled, cloned: they answer as before."""
+"""Saved, pickled and cloned models predict as before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a response says beside its curve: means, variances, saturated values, log b(y) and where to start."""
+"""Responses: means, variances, saturated values, log b(y) and start values."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What every exponential family obeys, said once for all of them."""
+"""Laws of every exponential family."""
 
 import dataclasses
 import pickle

@@ -1,4 +1,4 @@
-"""Classes that come later, rows that wait, settings that are read anew; forgetting undoes learning."""
+"""New classes in later batches, buffered rows, changed settings; forgetting undoes learning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An event model of one's own, in this one file: what it sums, and how it reads p(x | y) from the sum."""
+"""A user's own event model in one file: its statistic, and the estimate of p(x | y) from it."""
 
 from typing import Any
 

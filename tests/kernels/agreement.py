@@ -1,4 +1,4 @@
-"""What it means that kernels agree with the oracle."""
+"""Comparison of kernels with the oracle."""
 
 from typing import Any
 

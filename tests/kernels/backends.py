@@ -1,4 +1,4 @@
-"""Every set of kernels that the suite runs on, and what it is asked: add a line to BACKENDS to run it on another."""
+"""The kernels that the suite runs on, and their inputs: add a line to BACKENDS for another."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What the kernels of local fits must return, by brute force: query by query, row by row."""
+"""Expected results of the kernels of local fits, by loops over queries and rows."""
 
 import itertools
 import math

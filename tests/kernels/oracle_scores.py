@@ -1,4 +1,4 @@
-"""What every scoring kernel must return, by brute force: one row and class at a time, from NumPy arrays."""
+"""Expected results of the scoring kernels, by loops over rows and classes."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What walks along rows must return, by brute force: row by row, feature by feature."""
+"""Expected results of stochastic gradient and perceptron kernels, by loops over rows and features."""
 
 import math
 from typing import Any

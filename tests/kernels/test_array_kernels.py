@@ -1,4 +1,4 @@
-"""What array kernels promise beyond the suite of all kernels: devices, foreign columns, bounded memory."""
+"""Array kernels: devices, columns of other libraries, bounded memory."""
 
 import tracemalloc
 from dataclasses import replace

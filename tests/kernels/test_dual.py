@@ -1,4 +1,4 @@
-"""Softmax and logistic regression by the dual: the gap that is told, and the optimum it leads to."""
+"""Softmax and logistic regression by the dual: the duality gap and the optimum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every set of kernels refuses, and in which words; whatever it does not refuse must agree with the oracle."""
+"""Invalid input of kernels: errors and messages; valid input agrees with the oracle."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Where memory runs out, blocks are made smaller: the sums stay what they are."""
+"""Blocks are made smaller if memory runs out: the sums do not change."""
 
 import numpy as np
 import pytest

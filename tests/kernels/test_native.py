@@ -1,4 +1,4 @@
-"""What only native code can get wrong: instruction sets, broken sparse matrices, odd memory, elementary functions."""
+"""Native code: instruction sets, broken sparse matrices, unusual memory layouts, elementary functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What only native code can get wrong about scores: instruction sets, sparse matrices, memory, the interpreter lock."""
+"""Native scores: instruction sets, sparse matrices, memory, the interpreter lock."""
 
 from __future__ import annotations
 

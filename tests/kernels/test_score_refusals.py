@@ -1,4 +1,4 @@
-"""What every set of kernels refuses to score, and in which words."""
+"""Invalid input of scoring kernels: errors and messages."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Walks along rows on every set of kernels, beside plain loops; and what they refuse."""
+"""Stochastic gradient and perceptron kernels, compared with plain loops; invalid input."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The seam: order, errors, determinism, memory, and who owns the machine's threads."""
+"""ThreadEngine: order, errors, determinism, memory and the number of threads."""
 
 from __future__ import annotations
 

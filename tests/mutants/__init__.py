@@ -1,1 +1,1 @@
-"""Seeded faults: whether the suite notices what a careless change would break."""
+"""Seeded faults: whether the test suite notices them."""

@@ -1,4 +1,4 @@
-"""The seeded faults: what careless changes would break, and mistakes that were cured once."""
+"""The seeded faults: plausible mistakes, and defects that were fixed."""
 
 from __future__ import annotations
 

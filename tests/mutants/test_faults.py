@@ -1,4 +1,4 @@
-"""The list of seeded faults fits the code: `make mutants` tells whether tests notice them."""
+"""The list of seeded faults fits the code; `make mutants` runs the tests against them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The course's own problem sets: what its solutions find, found here."""
+"""The course's problem sets: the results of its solutions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Systems that may have many solutions: the rank, the smallest solution, who depends on whom."""
+"""Rank-deficient systems: the rank, the minimum-norm solution, dependent columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An objective of one's own is minimised by every solver whose questions it can answer; traces hold theta."""
+"""A user's own objective is minimised by every solver whose capabilities it has; traces hold theta."""
 
 from __future__ import annotations
 

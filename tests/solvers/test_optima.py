@@ -1,4 +1,4 @@
-"""Every solver reaches the same optimum; gradients and Hessians are what differences say they are."""
+"""Every solver reaches the same optimum; gradients and Hessians agree with finite differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stochastic gradient: where it arrives, what it costs, and when it says that its steps are too long."""
+"""Stochastic gradient: result, number of passes, and steps that are too long."""
 
 from __future__ import annotations
 

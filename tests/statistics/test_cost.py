@@ -1,4 +1,4 @@
-"""What a sum costs, by which rows are cut into parts."""
+"""Cost of a sum, by which rows are split into parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that bit others, and what the sums are good for."""
+"""Numerical edge cases of statistics."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""Third and fourth powers, beside exact fractions, and what Ledoit and Wolf's shrinkage makes of them."""
+"""Third and fourth moments, compared with exact fractions, and Ledoit and Wolf's shrinkage."""
 
 from fractions import Fraction
 

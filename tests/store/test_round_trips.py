@@ -1,4 +1,4 @@
-"""What is written is what is read."""
+"""Round trips of model files."""
 
 import json
 import struct

@@ -1,4 +1,4 @@
-"""What tests of tables share: a PostgreSQL server, started once, with a database for each module."""
+"""Fixtures of tables: a PostgreSQL server, started once, with a database for each module."""
 
 from __future__ import annotations
 

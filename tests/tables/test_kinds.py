@@ -1,4 +1,4 @@
-"""What columns are taken for, and how that is overruled."""
+"""Inference of column kinds, and kinds that the user sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real tables: what a careful analyst would accept, in one line each."""
+"""Real tables: column kinds and accuracy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model's SELECT gives what predict gives, whichever types the database has for the columns."""
+"""The SELECT of a model equals predict, for all column types of the database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is predicted: classes of any type, numbers, counts; and targets from which nothing can be learnt."""
+"""Targets: classes of any type, numbers, counts, and targets that are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vectorisers next to scikit-learn's of the same name: what both make of the same documents."""
+"""Comparison of the vectorisers with scikit-learn's of the same name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever documents come as, and what is said about what cannot be read."""
+"""Types of document collections, and errors for unreadable input."""
 
 from __future__ import annotations
 

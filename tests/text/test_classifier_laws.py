@@ -1,4 +1,4 @@
-"""Classes and words that come later, batches of any size, and forgetting, which undoes learning."""
+"""New classes and words in later batches, batches of any size, and forgetting, which undoes learning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is remembered of documents, against counting them word by word in Python."""
+"""DocumentCounts, compared with counting word by word in Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a document counts: every option against a line of Python, and what is refused."""
+"""Features of documents: every option compared with a line of Python; invalid options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every form of model beside another implementation, on a matrix made by hand."""
+"""Every model type compared with another implementation, on a hand-made matrix."""
 
 from __future__ import annotations
 
@@ -245,7 +245,9 @@ def test_a_few_cells_far_out_do_not_make_posteriors_uniform(form: str) -> None:
         ("local", TABLE, "street", "predicts two classes; the target has 3"),
     ],
 )
-def test_forms_that_cannot_be_are_refused(form: str, table: pd.DataFrame, target: str, message: str) -> None:
+def test_model_types_that_do_not_fit_the_target_are_refused(
+    form: str, table: pd.DataFrame, target: str, message: str
+) -> None:
     with pytest.raises(TableError, match=message):
         suffice.fit(table, target, form)
 

@@ -1,4 +1,4 @@
-"""What a model says beside its answers: reasons, rows drawn, cells filled in, rows unlike the others."""
+"""Explanations, samples, imputation and outliers of table models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that a fitted model is asked about: other columns, other types, names never seen; and its files."""
+"""Predictions for tables with other columns, types and unseen categories; model files."""
 
 from __future__ import annotations
 
