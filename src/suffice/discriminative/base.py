@@ -1,4 +1,4 @@
-"""Linear predictors: what all models with coefficients share; linear classifiers; solvers in a model's file."""
+"""Base classes of models with coefficients and of linear classifiers; solvers in model files."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
         """Return theta as it was learned, (p, t)."""
 
     def _check_unassigned(self, what: str) -> None:
-        """Raise where coefficients were changed after the fit, and what is asked for depends on the fit."""
+        """Raise if coefficients were changed after the fit and the result depends on the fit."""
         if self._is_assigned(self._fitted_theta()):
             raise ValueError(
                 f"coef_ or intercept_ was changed after the fit: {what} would not be that of these coefficients; fit "
@@ -146,7 +146,7 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
 
     @abstractmethod
     def _inference(self) -> Inference:
-        """Return what the rows say about theta."""
+        """Return the inference about theta."""
 
     @property
     def covariance_(self) -> Covariance:
@@ -478,7 +478,7 @@ def check_penalties(model: Any) -> None:
         raise ValueError(f"tol must be a number above 0; got {model.tol!r}")
 
 
-#: What weights of rows mean.
+#: Meanings of row weights.
 WEIGHTS = ("frequency", "precision", "sampling")
 
 

@@ -1,4 +1,4 @@
-"""What the user says about classes: how much the rows of each one count."""
+"""Class weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows as kernels read them: what weights mean, and classes that only all parts of a dataset tell."""
+"""Encoding of rows for kernels: weights, and the classes of a dataset in parts."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class EncodedPart(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What the first pass over a dataset in parts learns."""
+    """Result of the first pass over a dataset in parts."""
 
     summary: Summary
     labels: Labels | None  #: all classes
@@ -79,7 +79,7 @@ class Seen(NamedTuple):
 
     @classmethod
     def of(cls, part: EncodedPart) -> Seen:
-        """Return what the rows of one part tell."""
+        """Return the result for the rows of one part."""
         batch, labels, like = part
         if labels is None:
             return cls(Summary.of(batch), None, np.empty(0), batch.y[:1], batch.trials is not None)
@@ -87,7 +87,7 @@ class Seen(NamedTuple):
         return cls(Summary.of(batch), labels, weights, validation.classes_array(labels, like))
 
     def plus(self, other: Seen) -> Seen:
-        """Return what both tell; codes are those of the labels of both."""
+        """Return the result for both; codes are those of the union of the labels."""
         if self.labels is None or other.labels is None:
             example = self.example if len(self.example) else other.example
             return Seen(self.summary.plus(other.summary), None, self.weights, example, self.trials or other.trials)

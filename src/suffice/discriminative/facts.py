@@ -1,4 +1,4 @@
-"""What is said about a fit as a whole: likelihoods, deviances, dispersion."""
+"""Facts about a fit: likelihoods, deviances, dispersion."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AT_DEVIANCE = ("gaussian", "gamma", "inverse_gaussian")
 
 @dataclass(frozen=True)
 class Facts:
-    """What a fit says about itself, besides its coefficients."""
+    """Facts about a fit, besides its coefficients."""
 
     rows: float  #: how many rows there are, each counted by its sample weight, a row of several trials once
     log_likelihood: float
@@ -41,7 +41,7 @@ class Facts:
 
     @property
     def df_residual(self) -> float:
-        """The rows that are left to tell the noise by."""
+        """Residual degrees of freedom."""
         return max(self.rows - self.rank, 0.0)
 
 
@@ -167,7 +167,7 @@ def _null_value(likelihood: NegativeLogLikelihood, terms: _Terms) -> float:
         return float((counts[counts > 0] * np.log(counts[counts > 0] / counts.sum())).sum())
     mean = terms.mean
     if not terms.offset and likelihood.predictors == len(mean) == 1:
-        # The value is linear in y: one row with the mean stands for all.
+        # The value is linear in y: one row with the mean represents all.
         if mean[0] >= 0 or response.link.name == "identity":
             return likelihood.weight * float(response.saturated(mean)[0])
         start = response.start(mean[0])  # other links have no negative means
@@ -188,7 +188,7 @@ def _without_features(batch: Batch, _: Any) -> Batch:
 
 @dataclass(frozen=True, eq=False)
 class _Terms:
-    """What the rows of a fit add up to."""
+    """Sums over the rows of a fit."""
 
     weight: float  #: of the rows
     mean: FloatArray  #: (k,), of y

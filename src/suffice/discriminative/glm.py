@@ -158,7 +158,7 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
 
     @row_wise("standard_error")
     def predict_se(self, X: Any, *, scale: str = "link", offset: Any = None, exposure: Any = None) -> Any:
-        """Return the standard error of what is predicted for each row, (n,); of several classes or parts, (n, k).
+        """Return the standard error of the prediction for each row, (n,); (n, k) for several classes or parts.
 
         It uses the covariance that ``covariance`` chose at the fit.
 

@@ -59,7 +59,7 @@ class WaldTest(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Inference:
-    """What the rows say about each parameter of a fitted model, and about the fit as a whole.
+    """Inference about each parameter of a fitted model, and facts about the fit.
 
     Examples
     --------
@@ -127,7 +127,7 @@ class Inference:
 
     @property
     def p_values(self) -> FloatArray:
-        """How often an estimate as far from 0, on either side, would come about if the truth were 0, (q,)."""
+        """Two-sided p-values of the hypothesis that a parameter is 0, (q,)."""
         return np.asarray(2 * self._law().sf(np.abs(self.statistic)))
 
     def critical_value(self, level: float) -> float:
@@ -158,7 +158,7 @@ class Inference:
 
     @property
     def adjusted_r2(self) -> float:
-        """R² less what parameters explain by chance, of least squares of one target; else NaN."""
+        """Adjusted R² of least squares of one target; else NaN."""
         total = self.rows - self.intercept
         if not self.least_squares or self.targets > 1 or not self.df_residual > 0 or not total > 0:
             return np.nan

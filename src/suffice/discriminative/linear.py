@@ -238,7 +238,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         return self
 
     def _look_again(self, data: EncodedDataset) -> None:
-        """Read the rows again for what sums do not tell: another solver's theta, a small residual, robust errors."""
+        """Make a second pass if sums are not enough: for another solver, a small residual, robust errors."""
         try:
             if self.solver != "normal":
                 self._find(data)
@@ -268,7 +268,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
             self._unread()
 
     def _lacks_digits(self) -> bool:
-        """Whether sums tell the residual, or theta, to few digits."""
+        """Whether sums determine the residual, or theta, to few digits only."""
         solved = self._solved()
         return solved.df_residual > 0 and bool((solved.digits < ENOUGH_DIGITS).any())
 
@@ -382,7 +382,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
             )
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Unlearn rows exactly: what is left is what :meth:`fit` learns from the other rows.
+        """Subtract rows exactly: the result is the model of a :meth:`fit` to the other rows.
 
         ``digits_lost_`` holds how many of the 15.9 decimal digits the subtraction cost at most; past 9 it is refused,
         and nothing is changed.
@@ -499,7 +499,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         return rows if weight is None or self.weights == "frequency" else weights_as_trials(rows)
 
     def _forget_the_rows(self) -> None:
-        """Drop what came from rows that all were there at once."""
+        """Drop the results that need all rows at once."""
         self._robust = self._found = self._residual = self._triangle = self._pace = None
         self.__dict__.pop("solution_", None)
 
@@ -632,7 +632,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         return self._solution
 
     def _counted(self) -> Observations:
-        """Return how many observations there are, by what the weights mean."""
+        """Return the number of observations, by the meaning of the weights."""
         if self._params.weights == "frequency":
             return Observations(self._memory.total, 0.0)
         if self._observations is None:
@@ -649,7 +649,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         return self._coef is not None and super()._is_assigned(theta)
 
     def _as_solution(self) -> Solution:
-        """Return what normal equations give as the solution of a solver: one pass, and a gradient of 0."""
+        """Return the solution of the normal equations as that of a solver: one pass, and a gradient of 0."""
         found = self._solved()
         theta, coef = found.theta, found.theta[int(self._params.fit_intercept) :]
         value = 0.5 * float(np.trace(found.residual)) + 0.5 * self._params.l2 * float((coef**2).sum())
@@ -659,7 +659,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
 
     @property
     def statistics_(self) -> NormalEquations:
-        """The normal equations: with them the model can be read anew, merged and taken apart."""
+        """The normal equations, from which the model is estimated; they add and subtract."""
         self._check_fitted()
         return self._memory
 
@@ -712,7 +712,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         found = dependencies(products_of(self._memory, intercept).xx)
         return [(str(names[column]), [str(name) for name in names[others]]) for column, others in found]
 
-    # Answers.
+    # Predictions.
 
     @row_wise("prediction")
     def predict(self, X: Any) -> Any:
@@ -990,7 +990,7 @@ def _of_target(place: int, rows: Batch, _: Engine | None = None) -> Batch:
 
 
 def _residuals(theta: FloatArray, intercept: bool, rows: Batch, engine: Engine) -> Batch:
-    """Return rows whose targets are what theta leaves of them."""
+    """Return rows with residuals as targets."""
     predicted = predictors_of(theta, intercept, rows, engine)
     return replace(rows, y=beside(rows.x, to_host(rows.y).reshape(predicted.shape) - predicted))
 
@@ -1082,7 +1082,7 @@ def products_of(sums: NormalEquations, intercept: bool) -> Products:
 
 @dataclass(frozen=True, eq=False)
 class LeastSquares:
-    """What is read from normal equations."""
+    """Least squares estimates from normal equations."""
 
     sums: NormalEquations
     intercept: bool
@@ -1097,7 +1097,7 @@ class LeastSquares:
 
     @property
     def df_residual(self) -> float:
-        """The rows that are left to tell the noise by."""
+        """Residual degrees of freedom."""
         return max(self.rows - self.rank, 0.0)
 
     def noise(self) -> FloatArray:
@@ -1125,7 +1125,7 @@ class LeastSquares:
         return np.clip(left, 0.0, 15.0)
 
     def covariance(self) -> FloatArray:
-        """Return the covariance of theta read column by column; NaN for what is not determined."""
+        """Return the covariance of theta, column by column; NaN for undetermined coefficients."""
         return np.asarray(np.kron(self.noise(), self._unit_covariance()))
 
     def _unit_covariance(self) -> FloatArray:

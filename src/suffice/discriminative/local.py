@@ -307,7 +307,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         Neighbourhood(self.kernel, float(width), self.degree)
 
     def _targets(self, y: Any, rows: int) -> tuple[FloatArray, tuple[int, ...]]:
-        """Return the targets as numbers, (n, t), and the shape that one query's answer has."""
+        """Return the targets as numbers, (n, t), and the shape of the prediction for one query."""
         if self.family == "gaussian":
             return numbers(y, rows)
         column = validation.targets(y, rows)
@@ -326,7 +326,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         return {name: getattr(self._params, name) for name in names}
 
     def _asked(self, X: Any, with_variance: bool = False) -> Answer:
-        """Return what the fits say at the queries, warning of those far from all rows."""
+        """Return the local fits at the queries; warn about queries far from all rows."""
         x = validation.features(self, X, reset=False, accept_sparse=False)
         check_rows(x)
         answer = self._rows.ask(x, self._settings(), self.bandwidth_, self._engine, with_variance)

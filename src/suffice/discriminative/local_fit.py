@@ -114,7 +114,7 @@ _BLOCK_NUMBERS = 1 << 18  # of the products that are held at a time, whatever th
 
 
 class Answer(NamedTuple):
-    """What local fits say at some queries."""
+    """Local fits at some queries."""
 
     value: FloatArray  # (m, t), the fitted value; of a logistic curve the log-odds
     variance: FloatArray  # (m,), l'l, of the row l by which the fit weighs the targets; 0 unless asked for
@@ -124,13 +124,13 @@ class Answer(NamedTuple):
 
     @classmethod
     def joined(cls, answers: Iterator[Answer]) -> Answer:
-        """Return the answers about all queries, from those about parts of them."""
+        """Return the results for all queries from those for parts of them."""
         return cls(*(np.concatenate(column) for column in zip(*answers, strict=True)))
 
 
 @dataclass(frozen=True)
 class LocalFit(ABC):
-    """The rows, and what is fitted to those around a query. Called by engines with some queries at a time."""
+    """The rows, and the model that is fitted around a query. Engines call it with some queries at a time."""
 
     rows: Batch
     targets: FloatArray  # (n, t), those of the rows, on the host
@@ -138,7 +138,7 @@ class LocalFit(ABC):
     l2: float
 
     def __call__(self, queries: Batch, kernels: Kernels) -> Answer:
-        """Return what the fits say at the queries; y of these says which row each does without."""
+        """Return the local fits at the queries; y of a query is the row that is left out."""
         height = max(1, _BLOCK_NUMBERS // self.neighbourhood.parameters(queries.features) ** 2)
         starts = range(queries.start, queries.stop, height)
         blocks = (replace(queries, start=start, stop=min(start + height, queries.stop)) for start in starts)
@@ -146,7 +146,7 @@ class LocalFit(ABC):
 
     @abstractmethod
     def _answer(self, queries: Batch, kernels: Kernels) -> Answer:
-        """Return what the fits say at queries that are few enough to hold all their products."""
+        """Return the local fits at few queries, whose products fit in memory."""
 
     def _log_weight(self, queries: Batch, nearest: npt.NDArray[np.int64], shift: FloatArray) -> FloatArray:
         """Return the logarithm of the kernel at the nearest row, (m,)."""
@@ -283,7 +283,7 @@ _FAR = float(np.log(1e-12))
 
 
 class FarFromDataWarning(UserWarning):
-    """A query lies so far from all rows that its answer rests on the nearest of them alone."""
+    """A query is so far from all rows that its prediction depends on the nearest row alone."""
 
 
 def warn_of(answer: Answer, bandwidth: float, max_iter: int) -> None:
@@ -337,7 +337,7 @@ def numbers(y: Any, rows: int) -> tuple[FloatArray, tuple[int, ...]]:
 
 
 def beside(X: Any, answer: npt.NDArray[Any]) -> Any:
-    """Return an answer in the array library of the queries, on their device; labels that are words stay NumPy's."""
+    """Return a result in the array library of the queries, on their device; string labels stay in NumPy."""
     if not is_foreign(X) or answer.dtype.kind not in "biuf":
         return answer
     return array_api_compat.array_namespace(X).asarray(answer, device=array_api_compat.device(X))
@@ -383,7 +383,7 @@ def choose_bandwidth(score: Callable[[float], float], low: float, high: float) -
 
 
 def neighbours_together(x: FloatArray) -> npt.NDArray[np.intp]:
-    """Return an order of rows, (n,), in which those that lie near each other stand near each other.
+    """Return an order of rows, (n,), in which near rows have near positions.
 
     The rows are halved across their widest side again and again, until a strip holds them.
 
@@ -406,7 +406,7 @@ def neighbours_together(x: FloatArray) -> npt.NDArray[np.intp]:
     return order
 
 
-#: How many rows are asked about themselves at most, to choose a bandwidth or to estimate a variance.
+#: Largest number of leave-one-out queries, to choose a bandwidth or to estimate a variance.
 _ASKED = 2000
 
 
@@ -453,7 +453,7 @@ class LocalRows:
         with_variance: bool = False,
         left_out: npt.NDArray[np.int64] | None = None,
     ) -> Answer:
-        """Return what the fits say at queries, each without one of the rows where ``left_out`` says so."""
+        """Return the local fits at queries, each without the row in ``left_out``, if given."""
         queries = Batch(self._beside(x), left_out, work=max(1, self.batch.rows))
         fit = self._fit(settings, bandwidth, with_variance)
         return Answer.joined(engine_for(engine, self.batch.x).map(fit, queries))
@@ -476,7 +476,7 @@ class LocalRows:
         return xp.asarray(to_host(x) if is_foreign(x) else np.array(x), device=device)
 
     def _themselves(self) -> tuple[Any, npt.NDArray[np.int64]]:
-        """Return rows to be asked about, all or evenly chosen from their order, and their places."""
+        """Return rows as queries, all or evenly spaced, and their positions."""
         count = self.batch.rows
         places = np.unique(np.linspace(0, count - 1, min(count, _ASKED)).astype(np.int64))
         if isinstance(self.batch.x, np.ndarray):
