@@ -14,8 +14,12 @@ from sklearn.base import clone
 
 from suffice.data.frames import NamedMatrix
 from suffice.discriminative import GLM, CollinearityWarning, LinearRegression, LogisticRegression, SoftmaxRegression
+from suffice.discriminative.analysis_of_deviance import anova
 from suffice.discriminative.base import LinearPredictor, ScoredClasses, dependence
+from suffice.discriminative.contrasts import estimate_contrasts
 from suffice.discriminative.covariance import Covariance
+from suffice.discriminative.inference import Inference
+from suffice.discriminative.result_table import ResultTable
 from suffice.discriminative.summary import Summary
 from suffice.explain import EXPECTED_NUMBER, ClassScores, Contribution, Explanation
 from suffice.families import as_family
@@ -511,15 +515,9 @@ class FormulaModel(Stored):
             found = {name: value for name, value in part.items() if name in ("X", "sample_weight")}
             return {**found, "y": np.asarray(part["y"], dtype=np.float64)}
 
-        def batches() -> Iterator[dict[str, Any]]:
-            for cells in table.batches(list(self.column_kinds_)):
-                complete = cells.complete()
-                if complete.rows:
-                    yield reduced(self._piece(complete))
-
         try:
             if piece is None:
-                estimator.fit(batches)
+                estimator.fit(lambda: map(reduced, self._pieces(table)))
                 return
             part = dict(reduced(piece))
             estimator.fit(part.pop("X"), part.pop("y"), **part)
@@ -815,10 +813,10 @@ class FormulaModel(Stored):
             It prints as a table, which ends with the reference levels, the modelled class, rows that were left out and
             columns that were dropped.
         """
-        found = self.estimator_.summary(level).inference
+        found = self._inference(level)
         names = [INTERCEPT, *self.design.names] if self.design.intercept else self.design.names
         everything = [INTERCEPT, *self.design.all_names] if self.design.intercept else self.design.all_names
-        groups = self._parameter_groups(len(found.names) // max(len(names), 1))
+        groups = self._groups_of_coefficients(found)
         width = len(everything)
         places = np.array(
             [group * width + everything.index(name) for group in range(len(groups)) for name in names], dtype=np.intp
@@ -838,20 +836,106 @@ class FormulaModel(Stored):
                 estimate=estimate,
                 covariance=covariance,
                 notes=(*self._notes(), *found.notes),
-                intercept=self.design.intercept,
             ),
             level,
         )
 
-    def _parameter_groups(self, count: int) -> list[str]:
-        """Return what each column of theta is about: a class, or nothing where there is one."""
-        if count == 1:
+    def _inference(self, level: float = 0.95) -> Inference:
+        """Return the inference of the estimator, the coefficients of classes by the names of the classes."""
+        found = self.estimator_.summary(level).inference
+        if not self.has_classes or len(found.names) <= len(self.design.names) + int(self.design.intercept):
+            return found
+        names = [INTERCEPT, *self.design.names] if self.design.intercept else self.design.names
+        return replace(found, names=tuple(f"{each}: {name}" for each in self._outcome.classes[1:] for name in names))
+
+    def _groups_of_coefficients(self, found: Inference) -> list[str]:
+        """Return what each column of theta is about: a class, a part of the target, or nothing where there is one."""
+        step = len(self.design.names) + int(self.design.intercept)
+        if len(found.names) <= step:
             return [""]
-        if self.has_classes:
-            return [str(each) for each in self._outcome.classes[1:]]
-        found = self.estimator_.summary().inference.names
-        step = len(found) // count
-        return [name.rpartition(": ")[0] for name in found[::step]]
+        return [name.rpartition(": ")[0] for name in found.names[::step]]
+
+    def confint(self, level: float = 0.95, method: str = "wald", data: Any = None) -> ResultTable:
+        """Return the confidence interval of each coefficient.
+
+        Parameters
+        ----------
+        level
+            The probability with which an interval covers the truth.
+        method
+            ``"wald"``; or ``"profile"``, by the profile likelihood, as R's ``confint`` of a glm.
+        data
+            The table that the model was fitted to, which ``"profile"`` needs.
+        """
+        if method == "wald":
+            found = self.summary(level).inference
+            low, high = found.interval(level).T
+            title = f"{100 * level:g}% intervals, {found.covariance_kind}"
+            return ResultTable(title, found.names, {"lower": low, "upper": high})
+        table = self.estimator_.confint(level, method, **self._rows_again(data, f"method={method!r}"))
+        return replace(table, names=self._inference().names)
+
+    def contrast(self, contrasts: str | Sequence[str], level: float = 0.95) -> ResultTable:
+        """Return estimates, errors, tests and intervals of linear combinations of coefficients.
+
+        Parameters
+        ----------
+        contrasts
+            Linear expressions in the names of coefficients, as ``"race[black] - race[other]"``; one or several.
+        level
+            The probability with which an interval covers the truth.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from suffice import formula
+        >>> table = pd.DataFrame({"y": [1.0, 1.2, 2.0, 2.4, 3.5, 3.1], "dose": list("aabbcc")})
+        >>> formula.fit("y ~ dose", table).contrast("dose[c] - dose[b]")["estimate"].round(3)
+        array([1.1])
+        """
+        return estimate_contrasts(self._inference(), contrasts, level)
+
+    def anova(
+        self, *larger: FormulaModel, data: Any = None, test: str = "auto", kind: str = "sequential"
+    ) -> ResultTable:
+        """Test the terms of the model; or this model against larger ones, the smallest first.
+
+        Parameters
+        ----------
+        *larger
+            Models of the same rows whose terms include those of this one.
+        data
+            The table that the models were fitted to. Terms of a linear regression do without it.
+        test, kind
+            As for :func:`suffice.anova`: ``kind="type 2"`` tests each term beside all that do not contain it.
+        """
+        rows = {} if data is None else self._rows_again(data, "anova")
+        if not larger:
+            terms = {term: names for term, names in self.design.columns_of_terms().items() if names}
+            return anova(self.estimator_, test=test, kind=kind, terms=terms, **rows)
+        if data is not None and test == "score":
+            rows = larger[-1]._rows_again(data, "anova")
+        models = (self, *larger)
+        found = anova(*(each.estimator_ for each in models), test=test, **rows)
+        return replace(found, notes=tuple(f"{place + 1}: {each.formula}" for place, each in enumerate(models)))
+
+    def _rows_again(self, data: Any, what: str) -> dict[str, Any]:
+        """Return the rows of the fit as the estimator reads them, by the names of the arguments of its ``fit``."""
+        if data is None:
+            raise UsageError(f"{what} needs the rows of the fit, and a model keeps none: give data=, the same table")
+        table = Table(data)
+        table.check_columns(list(self.column_kinds_))
+        if not table.is_in_memory:
+            return {"X": lambda: self._pieces(table)}
+        (cells,) = table.batches(list(self.column_kinds_))
+        return {name: value for name, value in self._piece(cells.complete()).items() if name != "groups"}
+
+    def _pieces(self, table: Table) -> Iterator[dict[str, Any]]:
+        """Yield the complete rows of each batch, as the estimator reads them."""
+        for cells in table.batches(list(self.column_kinds_)):
+            complete = cells.complete()
+            if complete.rows:
+                yield self._piece(complete)
 
     def _notes(self) -> list[str]:
         """Return what is to be read with the table: classes, reference levels, rows and columns left out."""

@@ -1,0 +1,87 @@
+"""Tests, contrasts and intervals of formulas, by the names of terms and levels; R's results."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from suffice import formula
+from suffice.tables import UsageError
+from tests.formula.tables import births
+from tests.references import r_data, r_results
+
+
+@pytest.fixture(scope="module")
+def rows() -> pd.DataFrame:
+    return pd.DataFrame(r_data("linear"))
+
+
+def test_terms_are_tested_as_by_anova_of_r(rows: pd.DataFrame) -> None:
+    model = formula.fit("y ~ x1 * group + x2", rows)
+    for kind, table in (("sequential", "anova"), ("type 2", "type_2")):
+        expected = r_results("linear")["interaction"][table]
+        found = model.anova(kind=kind).frame()
+        places = [expected["term"].index(name.replace(" ", "")) for name in found.index if name != "residuals"]
+        terms = found.iloc[: len(places)]
+        np.testing.assert_allclose(terms["df"], np.array(expected["Df"])[places])
+        np.testing.assert_allclose(terms["p"], np.array(expected["Pr(>F)"], dtype=float)[places], rtol=1e-7)
+
+
+def test_nested_formulas_are_compared(rows: pd.DataFrame) -> None:
+    small, large = formula.fit("y ~ x1", rows), formula.fit("y ~ x1 + x2 + group", rows)
+    expected = r_results("linear")["full"]["anova_smaller"]
+    found = small.anova(large)
+    assert found["F"][1] == pytest.approx(expected["F"][1], rel=1e-9)
+    assert found["p"][1] == pytest.approx(expected["Pr(>F)"][1], rel=1e-8)
+    assert found.notes == ("1: y ~ x1", "2: y ~ x1 + x2 + group")
+
+
+def test_terms_of_a_logistic_regression_need_the_table() -> None:
+    table = births()
+    model = formula.fit("low ~ age + race * smoke", table)
+    with pytest.raises(ValueError, match="needs the rows of the fit"):
+        model.anova()
+    found = model.anova(data=table)
+    assert found.names[:4] == ("age", "race", "smoke", "race:smoke")
+    smaller = formula.fit("low ~ age + race + smoke", table)
+    assert found["p"][3] == pytest.approx(smaller.anova(model)["p"][1], rel=1e-6)
+    batches = model.anova(data=lambda: iter([table[:100], table[100:]]))
+    np.testing.assert_allclose(np.asarray(batches), np.asarray(found), rtol=1e-6)
+
+
+def test_terms_and_profiles_of_a_logistic_regression_are_those_of_r() -> None:
+    table = pd.DataFrame(r_data("binary"))
+    model, expected = (
+        formula.fit("y ~ x1 + x2 + group", table, family="binomial"),
+        r_results("glm")["binomial"]["logit"],
+    )
+    found = model.anova(data=table)
+    np.testing.assert_allclose(found["p"][:3], expected["anova"]["Pr(>Chi)"][1:], rtol=1e-6)
+    profile = model.confint(method="profile", data=table)
+    np.testing.assert_allclose(profile["lower"], expected["profile"]["lower"], atol=1e-3)
+    np.testing.assert_allclose(profile["upper"], expected["profile"]["upper"], atol=1e-3)
+
+
+def test_contrasts_name_levels() -> None:
+    table = births()
+    model = formula.fit("bwt ~ race + age", table)
+    found = model.contrast("race[other] - race[white]")
+    other = formula.fit("bwt ~ C(race, Treatment('white')) + age", table).summary().frame()
+    assert found["estimate"][0] == pytest.approx(other["coefficient"]["race[other]"])
+    assert found["std_error"][0] == pytest.approx(other["std_error"]["race[other]"])
+    classes = formula.fit("race ~ age", table)
+    assert classes.contrast("`other: age` - `white: age`")["estimate"].shape == (1,)
+    with pytest.raises(ValueError, match="did you mean"):
+        model.contrast("race[othr]")
+
+
+def test_intervals_of_coefficients() -> None:
+    table = births()
+    model = formula.fit("visits ~ age + race", table, family="poisson", exposure="days")
+    wald, profile = model.confint(), model.confint(method="profile", data=table)
+    np.testing.assert_allclose(np.asarray(wald), model.summary().inference.interval(0.95))
+    assert wald.names == profile.names == tuple(model.coefficients)
+    np.testing.assert_allclose(np.asarray(profile), np.asarray(wald), atol=0.01)
+    with pytest.raises(UsageError, match="give data="):
+        model.confint(method="profile")
