@@ -243,3 +243,10 @@ def test_errors_of_predictions_are_those_of_predict_glm(fit: Fit) -> None:
 def new_rows(new: Any) -> np.ndarray:
     group = np.array(new["group"])
     return np.column_stack([new["x1"], new["x2"], group == "b", group == "c"]).astype(float)
+
+
+@pytest.mark.parametrize("make", [LinearRegression, GLM])
+def test_a_stream_without_groups_is_refused(make: Any) -> None:
+    data, x = r_data("linear"), r_design("linear")
+    with pytest.raises(ValueError, match="covariance='clustered' needs groups"):
+        make(covariance="clustered").fit(lambda: iter([(x, data["y"])]))

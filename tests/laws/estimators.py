@@ -248,6 +248,16 @@ def grouped() -> Data:
     return Data(x, drawn().binomial(trials, 1 / (1 + np.exp(-z))), {"trials": trials})
 
 
+def clustered(draw: Callable[[], Data]) -> Callable[[], Data]:
+    """Return a function that draws rows with the cluster of each."""
+
+    def drawing() -> Data:
+        data = draw()
+        return replace(data, beside={**data.beside, "groups": np.arange(ROWS) % 7})
+
+    return drawing
+
+
 def exposed() -> Data:
     x, z = predictors()
     exposure = drawn().gamma(2.0, size=ROWS) + 0.1
@@ -288,6 +298,7 @@ UNTUNED = "batches leave no rows to hold out: settings that are 'auto' keep thei
 ONE_PENALTY = "one penalty for coefficients in different units"
 ONE_VARIANCE = "the variances of columns in different units are mixed"
 MIXED_BY_MODEL = "each model fills in what it does not know by its own rows alone"
+ONE_OBSERVATION = "a weight belongs to one observation, and does not count several"
 THROUGH_ZERO = "without an intercept the plane goes through zero"
 STEPS = "steps depend on the order of the rows, their lengths on the units"
 
@@ -447,6 +458,20 @@ LINEAR = [
         refuses=dict.fromkeys(["batch_by_batch", "row_by_row", "a_sum_of_models"], "estimated from all rows at once"),
     ),
     Entry(
+        "LinearRegression, clustered",
+        made(LinearRegression, covariance="clustered"),
+        clustered(real),
+        y="numbers",
+        refuses=dict.fromkeys(["batch_by_batch", "row_by_row", "a_sum_of_models"], "estimated from all rows at once"),
+    ),
+    Entry(
+        "LinearRegression, precision weights",
+        made(LinearRegression, weights="precision"),
+        real,
+        y="numbers",
+        differs={"weights_are_repetitions": ONE_OBSERVATION},
+    ),
+    Entry(
         "LinearRegression, newton",
         made(LinearRegression, "newton"),
         real,
@@ -483,6 +508,30 @@ ITERATIVE = [
     regression("SoftmaxRegression", SoftmaxRegression, three_classes),
     regression("PoissonRegression", PoissonRegression, events, y="counts"),
     regression("PoissonRegression, exposure", PoissonRegression, exposed, y="counts"),
+    regression("PoissonRegression, quasi", made(PoissonRegression, dispersion="pearson"), events, y="counts"),
+    regression(
+        "PoissonRegression, newey-west",
+        made(PoissonRegression, covariance="newey-west", lags=2, weights="precision"),
+        events,
+        y="counts",
+        differs={
+            "weights_are_repetitions": ONE_OBSERVATION,
+            **dict.fromkeys(
+                ("order_of_rows", "a_stream", "a_function_that_starts_a_stream", "a_folder_of_files"),
+                "rows are in the order of time, and these laws change it",
+            ),
+        },
+    ),
+    regression(
+        "LogisticRegression, clustered", made(LogisticRegression, covariance="clustered"), clustered(two_classes)
+    ),
+    regression(
+        "GammaRegression, sampling weights",
+        made(GammaRegression, weights="sampling"),
+        positive,
+        y="positive",
+        differs={"weights_are_repetitions": ONE_OBSERVATION},
+    ),
     regression("PoissonRegression, offset, HC0", made(PoissonRegression, covariance="HC0"), with_offset, y="counts"),
     regression("GammaRegression", GammaRegression, positive, y="positive"),
     regression("GLM negative binomial", made(GLM, NegativeBinomial(theta=2)), events, y="counts"),

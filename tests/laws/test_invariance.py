@@ -55,7 +55,7 @@ def answers(model: Any, data: Data) -> Answers:
     if "transform" in found and hasattr(model, "scalings_"):
         found["transform"] = np.abs(found["transform"])  # a direction has a sign, which its largest number chooses
     if data.y is not None and hasattr(model, "score") and not _is_unscored(model):
-        beside = {name: each for name, each in data.beside.items() if name != "sample_weight"}
+        beside = {name: each for name, each in data.beside.items() if name not in ("sample_weight", "groups")}
         found["score"] = np.asarray(model.score(data.x, data.y, **beside))
     return {**found, **inference(model, data)}
 
@@ -381,7 +381,8 @@ def learn_parts(entry: Entry, size: int) -> Any:
     more: dict[str, Any] = {"classes": np.unique(drawn(entry.name).y)} if takes_classes else {}
     for part in parts(entry, size):
         extra = {} if part.unlabelled is None else {"unlabelled": part.unlabelled}
-        model.partial_fit(part.x, part.y, **part.beside, **more, **extra)
+        beside = {name: each for name, each in part.beside.items() if name != "groups"}
+        model.partial_fit(part.x, part.y, **beside, **more, **extra)
         more = {}
     return model
 

@@ -225,6 +225,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
             self.__dict__.pop("digits_lost_", None)
             sums_suffice = self.solver == "normal" and self._covariance_kind == "classical"
             given = as_dataset(X, y=y, sample_weight=sample_weight, groups=groups)
+            if given.in_memory is not None or groups is not None:
+                check_groups(self.covariance, groups)
             with nullcontext(given) if sums_suffice else read_again(given) as data:
                 batches = self._encode(data, reset=True)
                 self._remember(*self._sum(batches, reset=True, aggregates=data.aggregates))
@@ -287,7 +289,6 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         """Return rows as batches; the number and names of the features are set (reset), or compared."""
         part = data.in_memory
         if part is not None:
-            check_groups(self.covariance if reset else "classical", part.get("groups"))
             return ArrayDataset(
                 self._rows(part["X"], part.get("y"), part.get("sample_weight"), part.get("groups"), reset)
             )

@@ -238,6 +238,8 @@ def _sum_groups(response: Response, theta: FloatArray, intercept: bool, part: Ba
 
 
 def _sum_groups_of_batch(response: Response, theta: FloatArray, intercept: bool, part: Batch, _: Any) -> _GroupScores:
+    if part.groups is None:
+        raise ValueError("covariance='clustered' needs groups: the rows of X bring none beside y")
     return reduce(
         operator.add,
         (
