@@ -1,4 +1,4 @@
-// Sizes computed from what a caller says. A product that wraps would size an allocation below what is written to it.
+// Overflow-checked sizes. A product that wraps would make an allocation smaller than the data written to it.
 #pragma once
 
 #include <limits>

@@ -1,4 +1,4 @@
-// The rows that local fits are made from, and which of them lie near a query.
+// The rows of local fits, and the search for those near a query.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Columns of a table in few bytes, and the matrices that they become: what these kernels read and write.
+// Columns of a table in a compact encoding, and the matrices that they are expanded to.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Sums of a few rows of a table, one column per class: what a sparse row or a row of categories scores.
+// Sums of a few rows of a table, one column per class: the scores of a sparse row or of categories.
 #pragma once
 
 #include "dense.hpp"

@@ -1,4 +1,4 @@
-// Text: documents, vocabularies and what is counted of them, for Python.
+// Python bindings of text: documents, vocabularies and counts.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -265,7 +265,7 @@ nb::tuple counts(const Tokeniser& tokeniser, const Documents& documents, std::si
         for (const std::size_t i : by_class(class_of.data(), count, classes)) {
             const auto code = static_cast<std::size_t>(class_of[i]);
             const double weight = weights ? weights->data()[i] : 1.0;
-            if (weight == 0.0) continue;  // as if it were not there: its words are not learnt
+            if (weight == 0.0) continue;  // skipped: its words are not learned
             fill(bag, tokens, documents[start + i], places);
             sums.add(bag, code, weight, static_cast<std::size_t>(words.size()));
             kept.offer(bag, class_of[i], weight);

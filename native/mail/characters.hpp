@@ -62,7 +62,7 @@ inline std::size_t utf8_end(std::string_view text) {
 
 inline bool valid_utf8(std::string_view text) { return utf8_end(text) == text.size(); }
 
-// The beginning of UTF-8, at most so many bytes, without half a character.
+// The first bytes of UTF-8 text, cut between characters.
 inline std::string_view cut_utf8(std::string_view text, std::size_t most) {
     if (text.size() <= most) return text;
     while (most > 0 && (byte_of(text[most]) & 0xC0) == 0x80) --most;
@@ -79,7 +79,7 @@ inline void append_character(std::string& out, std::uint32_t code) {
 
 inline void drop_nuls(std::string& text) { text.erase(std::remove(text.begin(), text.end(), '\0'), text.end()); }
 
-// Makes UTF-8 of what should be.
+// Repairs invalid UTF-8.
 inline std::string repaired(std::string text) {
     std::size_t good = utf8_end(text);
     if (good == text.size()) return text;
@@ -166,7 +166,7 @@ inline void append_utf16(std::string& out, std::string_view bytes, bool big) {
 
 enum class Charset : std::uint8_t { guess, utf8, windows, latin9, utf16, utf16_little, utf16_big, foreign };
 
-// What a charset's name, in lower case, stands for.
+// The charset of a name in lower case.
 inline Charset charset_of(std::string_view name) {
     struct Named {
         std::string_view name;
@@ -196,7 +196,7 @@ inline bool is_charset_name(std::string_view name) {
     });
 }
 
-// Whether ASCII is in this charset what it is in ASCII.
+// Whether the charset is a superset of ASCII.
 inline bool extends_ascii(std::string_view name) {
     static constexpr std::string_view kBeginnings[] = {"iso-8859", "iso8859", "windows-125", "cp125", "koi8", "gb2312",
                                                        "gbk", "gb18030", "big5", "euc-", "ks_c", "x-mac"};
@@ -224,7 +224,7 @@ class Characters {
 public:
     explicit Characters(Troubles& troubles) : troubles_(troubles) {}
 
-    // Appends what bytes say. NUL is never said.
+    // Appends bytes as text. NUL is left out.
     void append(Written& out, std::string_view name, std::string_view bytes) {
         std::string small = lowered(trimmed(name));
         if (!is_charset_name(small)) {
@@ -258,7 +258,7 @@ public:
         if (index < said_.size()) said_[index] = repaired(std::move(utf8));
     }
 
-    // The text with what belongs in its gaps.
+    // The text with its gaps filled in.
     std::string written(const Written& text) const {
         if (text.gaps.empty()) return text.text;
         std::string out;
@@ -301,7 +301,7 @@ private:
 
     Troubles& troubles_;
     std::vector<Foreign> foreign_;
-    std::vector<std::optional<std::string>> said_;  // what foreign stretches say, as far as it was said
+    std::vector<std::optional<std::string>> said_;  // decoded text of foreign stretches, as far as known
 };
 
 }  // namespace suffice::mail

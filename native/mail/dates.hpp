@@ -1,4 +1,4 @@
-// Dates in header fields. They say when a message came, not what it is: a filter that learns them is wrong next month.
+// Dates in header fields. They are not features: a filter that learned them would be wrong next month.
 #pragma once
 
 #include <array>
@@ -92,7 +92,7 @@ private:
         blanks();
     }
 
-    // What follows belongs to the date, if it is as asked; otherwise the date ends before it.
+    // Extends the date by an optional part; the date ends before it if the part does not match.
     template <class Part>
     void perhaps(Part&& part) {
         const std::size_t before = at_;

@@ -17,7 +17,7 @@
 
 namespace suffice::mail {
 
-inline constexpr std::size_t kGramBits = 18;      // stretches of four bytes share so many weights
+inline constexpr std::size_t kGramBits = 18;      // number of weights that 4-grams of bytes share
 inline constexpr std::size_t kGrams = std::size_t(1) << kGramBits;
 inline constexpr std::size_t kGramBytes = 3500;   // of the raw message that are cut into such stretches
 inline constexpr std::size_t kTokens = 8192;      // distinct ones of a message; those that come later are left out
@@ -89,7 +89,7 @@ private:
         }
     }
 
-    // Fields that mail programs and filters write on the way tell nothing about what was sent.
+    // Fields that mail programs and filters add in transit are not features of the message.
     static bool ignored(std::string_view name) {
         constexpr std::array<std::string_view, 12> kIgnored = {
             "status", "x-status", "x-keywords", "x-uid", "x-mozilla-status", "x-mozilla-status2", "x-mozilla-keys",
@@ -163,7 +163,7 @@ private:
 
     void link(std::string_view url, std::string_view tag) {
         lower(cut_utf8(url, 1000));
-        const std::string whole = lowered_;  // host() lowers anew
+        const std::string whole = lowered_;  // host() converts to lower case again
         std::string_view rest = whole;
         if (const std::size_t scheme = rest.find("://"); scheme != rest.npos && scheme < 10) {
             rest.remove_prefix(scheme + 3);

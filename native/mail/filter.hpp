@@ -1,4 +1,4 @@
-// A generative and a discriminative reading of the same memory, weighed by a third that learns how far to trust each.
+// Naive Bayes and logistic regression on the same tokens, combined by a second regression.
 #pragma once
 
 #include <algorithm>
@@ -13,9 +13,9 @@ namespace suffice::mail {
 inline constexpr std::size_t kSpam = 1;  // the class; 0 is ham, and others come after it
 
 struct Rates {
-    double few = 2;          // messages' worth of doubt whether the rarer class was seen often enough to tell
-    double strength = 0.02;  // messages' worth of doubt about a token that was seen: Laplace smoothing
-    double power = 3;        // how much louder a telling token speaks than a vague one
+    double few = 2;          // pseudo-messages of the rarer class: discounts log-odds while few were learned
+    double strength = 0.02;  // pseudo-messages of a token: Laplace smoothing
+    double power = 3;        // exponent of the weight of a token by its log-odds
     double tokens = 0.05;    // steps of the regression over tokens,
     double grams = 0.01;     // over grams,
     double mixing = 0.05;    // and of the weights of the three
@@ -25,7 +25,7 @@ struct Rates {
     double most = 1.0986;    // log-odds that one token adds at most: 3 to 1, where the cut for spam asks 9 to 1
 };
 
-// The log-odds of one class against the others, and what they are made of.
+// The log-odds of one class against the others, and their parts.
 struct Score {
     double counts = 0, tokens = 0, grams = 0, total = 0;
 };
@@ -53,13 +53,13 @@ struct Mix {
 
 inline double sigmoid(double z) { return z >= 0 ? 1 / (1 + std::exp(-z)) : std::exp(z) / (1 + std::exp(z)); }
 
-// A memory, and what a message that it learns now weighs in it.
+// A memory, and the weight of a message that is learned now.
 struct Layer {
     const Memory* memory;
     double now;
 };
 
-// What is asked of one memory, or of several that add up; the last is the one that learns.
+// Scores over one memory, or over several that add up; the last one learns.
 class Filter {
 public:
     Filter(std::vector<Layer> layers, const Mix& mix, const Rates& rates)
@@ -104,7 +104,7 @@ public:
     }
 
     // What a message weighs in a step. All spam together weighs at most as much as all else, and that at most `balance`
-    // times as much as spam: the prior does not follow what happened to be learned, least of all towards spam.
+    // times as much as spam: the prior does not follow the proportions of the learned messages.
     double step_weight(bool spam) const {
         const double rest = total_ - messages_[kSpam];
         return spam ? std::min(1.0, (rest + 1) / (messages_[kSpam] + 1))
@@ -200,8 +200,8 @@ private:
         return rates_.power == 3 ? size * size * size : std::pow(size, rates_.power);
     }
 
-    // Reads the tokens: what the counts and the regression say, and in parts_ what each adds to the log-odds. No token
-    // adds more than `most`: one alone never takes a message over the cut for spam.
+    // Scores the tokens by counts and regression; parts_ gets the contribution of each to the log-odds. No token adds
+    // more than `most`: a single one cannot make a message spam.
     void read_tokens(const Features& features, std::size_t column, Score& score) {
         const double* mix = mix_.of(column);
         const std::size_t tokens = features.tokens.size();
@@ -239,7 +239,7 @@ private:
     std::vector<double> messages_;
     double total_ = 0;  // of messages
     std::vector<std::uint32_t> rows_;  // (tokens, layers)
-    std::vector<double> parts_;        // (tokens,): what each adds to the log-odds
+    std::vector<double> parts_;        // (tokens,): contribution of each to the log-odds
 };
 
 inline constexpr double kRounding = 1e-5;
@@ -251,7 +251,7 @@ inline void count(Memory& memory, const std::vector<std::uint32_t>& rows, std::s
         if (row == kNoRow) continue;
         float& n = memory.counts[row * memory.classes() + label];
         n = std::max(0.0f, n + static_cast<float>(weight));
-        if (weight < 0 && n < kRounding * -weight) n = 0;  // what rounding leaves of a message is not a sighting
+        if (weight < 0 && n < kRounding * -weight) n = 0;  // a rounding residue is not a count
         if (weight > 0) memory.days[row] = std::max(memory.days[row], day);
     }
     memory.messages[label] = std::max(0.0, memory.messages[label] + weight);

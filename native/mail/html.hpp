@@ -1,4 +1,4 @@
-// HTML: what a reader of it sees, what is there without being seen, where it leads, and how it looks.
+// HTML: visible text, hidden text, links and appearance.
 #pragma once
 
 #include <algorithm>
@@ -95,7 +95,7 @@ private:
         }
     }
 
-    // Keeps what a tag says of links and looks.
+    // Keeps the links and the appearance of a tag.
     void note(std::string_view name, html::Key key, const html::Attributes& attributes) {
         using html::key_of;
         switch (key) {
@@ -192,7 +192,7 @@ private:
         }
     }
 
-    // Rows and cells outside of tables are none: what they say does not count, and they hold nothing together.
+    // Rows and cells outside of tables are ignored, and so are their attributes.
     bool in_table(html::Key key) const {
         const html::Key table = html::key_of("table");
         return key == table || std::any_of(stack_.begin(), stack_.end(), [&](const Open& each) { return each.key == table; });
@@ -243,7 +243,7 @@ private:
     std::vector<Piece> found_;
 };
 
-// Whether a body is HTML, though nobody says so: by how it begins, or by what comes early in it.
+// Whether a body without a declared type is HTML, by its beginning.
 inline bool begins_as_html(std::string_view body) {
     const std::string_view begin = trimmed(body.substr(0, 1024));
     return has_at(begin, 0, "<html") || has_at(begin, 0, "<!doctype");

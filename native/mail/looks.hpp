@@ -62,7 +62,7 @@ inline Colour colour_of(std::string_view value) {
     return kUnknown;
 }
 
-// Whether no eye tells two colours apart.
+// Whether two colours look the same.
 inline bool alike(Colour a, Colour b) {
     constexpr int kNear = 24;
     if (a == kUnknown || b == kUnknown) return false;
@@ -92,7 +92,7 @@ inline Length length_of(std::string_view value) {
     return digits ? Length{number, trimmed(value.substr(at))} : Length{};
 }
 
-// At most so many pixels or points.
+// Size in pixels or points, up to a maximum.
 inline bool at_most(std::string_view value, double most) {
     const Length length = length_of(value);
     if (length.number < 0) return false;

@@ -17,7 +17,7 @@ namespace suffice::mail {
 
 inline constexpr std::uint32_t kNoRow = std::numeric_limits<std::uint32_t>::max();
 
-// Columns of weights: two classes need one, since what speaks for one speaks against the other.
+// Columns of weights: two classes need one, as the weights of the other are their negatives.
 inline std::size_t columns_of(std::size_t classes) { return classes == 2 ? 1 : classes; }
 
 // Rows by hash, in columns that are kept in a file as they are.
@@ -74,7 +74,7 @@ public:
         return found;
     }
 
-    // Finds rows anew, after the columns were put in or rows were removed.
+    // Rebuilds the index of rows, after columns were set or rows removed.
     void index() {
         std::size_t size = kFewest;
         while (size < 2 * hashes.size() + 2) size *= 2;

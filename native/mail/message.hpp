@@ -40,7 +40,7 @@ public:
     // Stretches of fields and of text in charsets for others to decode, transfer encodings removed.
     const std::vector<Foreign>& foreign() const { return characters_.foreign(); }
 
-    // Says what a foreign stretch says. Those of which nothing is said are read as UTF-8 or as windows-1252.
+    // Sets the decoded text of a foreign stretch. Stretches that are not set are read as UTF-8 or windows-1252.
     void put(std::size_t index, std::string utf8) { characters_.say(index, std::move(utf8)); }
 
     std::vector<Piece> pieces() const {
@@ -77,7 +77,7 @@ private:
         Written text;
     };
 
-    // A part, or the message: what its head says of the body.
+    // A part, or the message: the properties of the body by its header.
     struct Part {
         std::size_t body = 0;
         std::string type, transfer, disposition;  // the fields as they stand
@@ -288,8 +288,8 @@ private:
         put(Kind::text, html ? "html" : "plain", std::move(text), html ? Reading::html : Reading::plain);
     }
 
-    // Keeps what stands before the first part of a multipart or after its last, where few programs show it. There is room
-    // for what programs say to those that know no parts.
+    // Keeps the text before the first part of a multipart and after the last one, which few programs show; there is
+    // room for the usual notice to programs without MIME.
     void put_outside(std::string_view bytes) {
         constexpr std::size_t kUsual = 200;
         if (trimmed(bytes).size() <= kUsual) return;
@@ -302,7 +302,7 @@ private:
     Troubles troubles_;
     Characters characters_;
     std::vector<Item> items_;
-    std::vector<Written> outside_;  // told last: what nobody sees is not to use up the room of what is seen
+    std::vector<Written> outside_;  // added last, so that hidden text does not use up the limits of visible text
     std::size_t parts_ = 0, decoded_ = 0;
 };
 

@@ -60,7 +60,7 @@ public:
         return text_.substr(begin, end - begin);
     }
 
-    // What a declaration says that nobody knows; nothing of those that are known.
+    // The text of an unknown declaration; empty for known ones.
     std::string_view declaration() {
         const std::size_t begin = at_, end = text_.find('>', at_);
         at_ = end + 1;

@@ -99,7 +99,7 @@ public:
         return before - kept;
     }
 
-    // Adds what another state knows; places[k] is the class here that is class k there. Counts add up; weights are averaged
+    // Adds another state; places[k] is the class here that is class k there. Counts add up; weights are averaged
     // by the messages each has learned, where both have learned weights. Names are those of the other's fresh tokens.
     void merge(const State& other, const std::vector<std::size_t>& places) {
         const Memory& theirs = other.memory;

@@ -1,4 +1,4 @@
-// The elements of HTML and their attributes, as far as it matters what they are.
+// HTML elements and attributes that matter for features.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace suffice::mail::html {
 
-// The first eight letters of a name, in lower case, as a number: names are told apart by it.
+// The first eight letters of a name in lower case as a number, by which names are compared.
 using Key = std::uint64_t;
 constexpr Key key_of(std::string_view name) {
     Key key = 0;
@@ -27,7 +27,7 @@ enum Trait : std::uint8_t {
     single = 16  // it ends where the next one of its name begins
 };
 
-// Elements without traits neither end words nor anything else, like those that nobody knows.
+// Elements without traits do not end words; unknown elements are treated alike.
 constexpr std::uint8_t traits_of(Key key) {
     switch (key) {
         case key_of("br"): case key_of("hr"): return line | alone;

@@ -1,5 +1,5 @@
-// Characters: UTF-8 in, what a setting makes of each character out. Tables come from the Python that runs, so that words
-// are what its regular expressions say they are.
+// Characters of UTF-8, folded by the settings. The tables come from the running Python, so that words are those of its
+// regular expressions.
 #pragma once
 
 #include <cstddef>

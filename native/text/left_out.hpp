@@ -1,4 +1,4 @@
-// Scores of documents as if each had not been learnt: for many smoothings at a time, from the counts of all.
+// Leave-one-out scores of documents, for many smoothings at a time, from the counts of all.
 #pragma once
 
 #include <algorithm>
