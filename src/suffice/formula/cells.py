@@ -47,7 +47,7 @@ class Cells:
     rows: int
     first: int = 0  # the position of the first row in the table
     places: npt.NDArray[np.intp] | None = None  # (n,), the position of each row after the first; None for all
-    noted: set[str] = field(default_factory=set)  # what was warned of, shared by the blocks of a batch
+    noted: dict[str, str] = field(default_factory=dict)  # what to warn of, by cause; shared by the blocks of a batch
 
     def missing(self) -> dict[str, int]:
         """Return how many cells of each column are missing."""

@@ -24,12 +24,14 @@ from suffice.formula.expressions import (
     parse_expression,
 )
 from suffice.formula.transforms import STATEFUL, Coding, Learner, NumberTransform, Transform, learner_of
+from suffice.kernels import Batch
+from suffice.kernels.engine import Execution, engine_for
 from suffice.statistics.base import FloatArray
 from suffice.tables.errors import TableError, listed, nearest
 from suffice.user_warnings import warn_user
 
 #: Rows that are evaluated at a time: their columns stay in the cache.
-BLOCK = 8192
+BLOCK = 32768
 #: A design has at most so many columns.
 MOST_COLUMNS = 20_000
 
@@ -132,33 +134,40 @@ class Design:
         parts = [self.evaluate(cells) for cells in table.batches(self.columns_read)]
         return np.concatenate(parts) if parts else np.zeros((0, len(self.names)))
 
-    def evaluate(self, cells: Cells) -> FloatArray:
-        """Return the columns of a batch of rows, (n, p)."""
+    def evaluate(self, cells: Cells, n_jobs: int | None = None) -> FloatArray:
+        """Return the columns of a batch of rows, (n, p), written in ranges of rows by several threads."""
         kept = [column for column in self._columns if column.name not in self.dropped]
-        used = sorted({factor for column in kept for factor, _, _ in column.parts})
-        codes = {number: self._codes(number, cells) for number in used if self._coding(self._factors[number])}
-        needed = sorted({(number, full) for column in kept for number, _, full in column.parts})
-        coded = {(number, full): self._coded(number, full) for number, full in needed if number in codes}
         found = np.empty((cells.rows, len(kept)))
+        if not found.size:
+            return found
+        needed = sorted({(number, full) for column in kept for number, _, full in column.parts})
+        codes = {number: self._codes(number, cells) for number, _ in needed if self._coding(self._factors[number])}
+        coded = {(number, full): self._coded(number, full) for number, full in needed if number in codes}
         writers = _writers(kept)
-        for start in range(0, cells.rows, BLOCK):
-            block = cells.block(start, start + BLOCK)
-            values: dict[tuple[int, bool], FloatArray] = {}
-            for number, full in needed:
-                if number in codes:
-                    values[number, full] = coded[number, full].take(codes[number][start : start + BLOCK], axis=0)
-                else:
-                    values[number, full] = _wide(evaluate(self._factors[number], block, self.transforms))
-            for where, parts in writers:
-                first = values[parts[0][0], parts[0][2]]
-                if len(parts) == 1:
-                    found[start : start + BLOCK, where] = first[:, parts[0][1]]
-                    continue
-                product_of = first[:, parts[0][1]]
-                for number, columns, full in parts[1:]:
-                    product_of = product_of * values[number, full][:, columns]
-                found[start : start + BLOCK, where] = product_of
-        _check_finite(found, kept, cells)
+
+        def write(part: Batch, _: Any) -> None:
+            stop = cells.rows if part.stop is None else part.stop
+            for start in range(part.start, stop, BLOCK):
+                rows = slice(start, min(start + BLOCK, stop))
+                block = cells.block(rows.start, rows.stop)
+                values: dict[tuple[int, bool], FloatArray] = {}
+                for number, full in needed:
+                    if number in codes:
+                        values[number, full] = coded[number, full].take(codes[number][rows], axis=0)
+                    else:
+                        values[number, full] = _wide(evaluate(self._factors[number], block, self.transforms))
+                for where, (first, *others) in writers:
+                    column = values[first[0], first[2]][:, first[1]]
+                    for number, columns, full in others:
+                        column = column * values[number, full][:, columns]
+                    found[rows, where] = column
+                    if others:
+                        _check_finite(column, kept[where.start], block)
+
+        for _ in engine_for(Execution(n_jobs), found).map(write, Batch(found)):
+            pass
+        for message in cells.noted.values():
+            warn_user(message, ExtrapolationWarning)
         return found
 
     def _coding(self, factor: Expression) -> Coding | None:
@@ -317,15 +326,13 @@ def _wide(values: FloatArray) -> FloatArray:
     return values[:, None] if values.ndim == 1 else values
 
 
-def _check_finite(found: FloatArray, columns: Sequence[DesignColumn], cells: Cells) -> None:
+def _check_finite(values: FloatArray, column: DesignColumn, cells: Cells) -> None:
     """Raise where a product overflows; NaN marks rows with a missing cell."""
-    with np.errstate(over="ignore"):
-        if np.isfinite(found.sum()) or not np.isinf(found).any():
-            return
-    row, column = np.argwhere(np.isinf(found))[0]
-    raise TableError(
-        f"{columns[column].name} is {found[row, column]:g} in row {cells.position(row)}: it must be finite"
-    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        is_finite = np.isfinite(values.sum())
+    if not is_finite and np.isinf(values).any():
+        row = int(np.argwhere(np.isinf(values))[0, 0])
+        raise TableError(f"{column.name} is {values[row].max():g} in row {cells.position(row)}: it must be finite")
 
 
 # Evaluation of expressions.
@@ -379,11 +386,9 @@ def _transformed(
     x = _single(call, cells, transforms)
     outside = transform.outside(x)
     if outside is not None and str(call) not in cells.noted:
-        cells.noted.add(str(call))
-        warn_user(
+        cells.noted[str(call)] = (
             f"{call}: its argument is {x[outside]:g} in row {cells.position(outside)}, beyond the rows that it was "
-            "fitted to: the prediction continues the outer piece of the spline",
-            ExtrapolationWarning,
+            "fitted to: the prediction continues the outer piece of the spline"
         )
     known = ~np.isnan(x)
     if known.all():

@@ -485,7 +485,7 @@ class FormulaModel(Stored):
         piece: dict[str, Any] | None = None
         if table.is_in_memory:
             (cells,) = table.batches(list(self.column_kinds_))
-            piece = self._piece(cells.complete())
+            piece = self._piece(cells.complete() if self.dropped_rows_ else cells)
             self._check_weights(piece.get("sample_weight"))
         elif "weights" in self._beside:
             self._check_weights(self._summed_weights(table))
@@ -550,7 +550,7 @@ class FormulaModel(Stored):
         return np.array(list(map(str, found.levels)))[found.codes] if isinstance(found, Categories) else found
 
     def _features(self, cells: Cells) -> NamedMatrix:
-        return NamedMatrix(self.design.evaluate(cells), self._names)
+        return NamedMatrix(self.design.evaluate(cells, self.estimator_.n_jobs), self._names)
 
     def _encoded_targets(self, cells: Cells) -> npt.NDArray[Any]:
         values = self._outcome.values(cells)

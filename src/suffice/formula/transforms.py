@@ -678,7 +678,8 @@ class LevelLearner(Learner):
     def summarise(self, x: Cell, whole: bool) -> tuple[dict[Level, int], tuple[Level, ...] | None]:
         """Return how often each level occurs, and the order of the levels where it is the user's."""
         if isinstance(x, Categories):
-            counts = np.bincount(x.codes[x.codes >= 0], minlength=len(x.levels))
+            known = x.codes if not len(x.codes) or x.codes.min() >= 0 else x.codes[x.codes >= 0]
+            counts = np.bincount(known, minlength=len(x.levels))
             found = {level: int(count) for level, count in zip(x.levels, counts, strict=True) if count}
             return found, x.levels if x.ordered and whole else None
         pairs = zip(*_distinct(x[~np.isnan(x)]), strict=True)
