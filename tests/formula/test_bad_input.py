@@ -136,6 +136,7 @@ def test_errors_name_the_cause_and_the_nearest(text: str, words: str) -> None:
         ({"estimator": PoissonRegression()}, "needs numbers, and the target low has the classes"),
         ({"estimator": dict}, "estimator must be"),
         ({"estimator": 3}, "estimator must be"),
+        ({"fit_intercept": False}, "write - 1 for none"),
         ({"trials": "days"}, "trials go with family='binomial'"),
         ({"weight_kind": "precision"}, "give weights='column'"),
         ({"estimator": LogisticRegression, "family": "binomial"}, "not both"),

@@ -85,3 +85,20 @@ def test_intervals_of_coefficients() -> None:
     np.testing.assert_allclose(np.asarray(profile), np.asarray(wald), atol=0.01)
     with pytest.raises(UsageError, match="give data="):
         model.confint(method="profile")
+
+
+def test_diagnostics_are_by_row_of_the_table(rows: pd.DataFrame) -> None:
+    table = rows.copy()
+    table.loc[len(table)] = [np.nan, 1.0, "a", 1, 1.0, 0.5]
+    model = formula.fit("y ~ x1 + x2 + group", table)
+    found = model.diagnostics(table)
+    expected = r_results("linear")["full"]["influence"]
+    np.testing.assert_allclose(found.leverage[:-1], expected["hatvalues"], rtol=1e-8)
+    np.testing.assert_allclose(found.cooks_distance[:-1], expected["cooks_distance"], rtol=1e-7)
+    assert np.isnan(found.leverage[-1])
+    assert found.vif.names == ("x1", "x2", "group")
+    counts = births()
+    poisson = formula.fit("visits ~ age + race", counts, family="poisson", exposure="days")
+    whole = poisson.diagnostics(counts)
+    parts = poisson.diagnostics(lambda: iter([counts[:120], counts[120:]]))
+    np.testing.assert_allclose(whole.pearson, parts.pearson, rtol=1e-9)

@@ -145,8 +145,36 @@ def test_reference_levels_change_coefficients_and_not_predictions() -> None:
     assert "race: sum contrasts; white is minus the sum of the others" in str(models[2].summary())
 
 
+@pytest.mark.parametrize("kind", [LogisticRegression, SoftmaxRegression])
+@pytest.mark.parametrize("l2", [0.0, 2.0])
+@pytest.mark.parametrize("target", ["low", "race"])
+def test_every_classifier_names_its_classes(kind: type, l2: float, target: str, tmp_path: Path) -> None:
+    table = births().dropna()
+    model = formula.fit(f"{target} ~ age + lwt + smoke", table, estimator=kind(l2=l2))
+    direct = kind(l2=l2).fit(table[["age", "lwt", "smoke"]].astype(float), table[target])
+    columns = [direct.classes_.tolist().index(each) for each in model.classes_]
+    expected = direct.predict_proba(table[["age", "lwt", "smoke"]].astype(float))[:, columns]
+    if kind is LogisticRegression or l2 == 0:  # a penalty on log-odds depends on the class they are against
+        np.testing.assert_allclose(model.predict_proba(table), expected, rtol=1e-5)
+    share = (model.predict(table) == table[target]).mean()
+    assert share == model.evaluate(table).summary()["accuracy"]
+    assert share > 0.4
+    names = {name.partition(": ")[0] for name in model.coefficients} - set(model.design.names) - {"intercept"}
+    assert names <= set(model.classes_)
+
+
+def test_two_fractions_are_proportions() -> None:
+    table = pd.DataFrame({"x": [0.0, 0.0, 1.0, 1.0], "share": [0.2, 0.2, 0.6, 0.6], "n": [5.0, 5.0, 5.0, 5.0]})
+    model = formula.fit("share ~ x", table, family="binomial", weights="n")
+    assert model.predict(table).round(6).tolist() == [0.2, 0.2, 0.6, 0.6]
+
+
 def test_class_weights_are_by_label() -> None:
     table = births()
+    softmax = {"estimator": SoftmaxRegression, "class_weight": {"yes": 2.0, "no": 1.0}}
+    logistic = {"class_weight": {"yes": 2.0, "no": 1.0}}
+    one, two = (formula.fit("low ~ age", table, **each) for each in (softmax, logistic))
+    np.testing.assert_allclose(one.predict_proba(table), two.predict_proba(table), rtol=1e-6)
     plain = formula.fit("low ~ age", table, class_weight={"yes": 2.0, "no": 1.0})
     twice = formula.fit("low ~ age", pd.concat([table, table[table["low"] == "yes"]]))
     assert plain.coefficients == pytest.approx(twice.coefficients, rel=1e-6)

@@ -18,6 +18,7 @@ from suffice.discriminative.analysis_of_deviance import anova
 from suffice.discriminative.base import LinearPredictor, ScoredClasses, dependence
 from suffice.discriminative.contrasts import estimate_contrasts
 from suffice.discriminative.covariance import Covariance
+from suffice.discriminative.diagnostics import Diagnostics
 from suffice.discriminative.inference import Inference
 from suffice.discriminative.result_table import ResultTable
 from suffice.discriminative.summary import Summary
@@ -129,6 +130,8 @@ def fit(
         raise UsageError(f"unseen must be 'error' or 'reference'; got {unseen!r}")
     if missing not in ("drop", "raise"):
         raise UsageError(f"missing must be 'drop' or 'raise'; got {missing!r}")
+    if "fit_intercept" in settings:
+        raise UsageError("fit_intercept is said by the formula: write - 1 for none")
     table = Table(data)
     parsed = parse_formula(formula, table.names)
     if weight_kind is not None:
@@ -206,7 +209,7 @@ def _check_census(census: Census, missing: str, table: Table) -> None:
 
 @dataclass(frozen=True)
 class ClassLearner(LevelLearner):
-    """The classes of the target; numbers between 0 and 1 that are more than two are proportions."""
+    """The classes of the target; fractions between 0 and 1 are proportions."""
 
     families: tuple[str, ...] = ()  # of which the target may be
 
@@ -223,7 +226,8 @@ class ClassLearner(LevelLearner):
         """Return the classes; the reference is the class that others are compared with."""
         counts = statistic[0]
         numbers = all(isinstance(level, int | float) and not isinstance(level, bool) for level in counts)
-        if "bernoulli" in self.families and len(counts) > 2 and numbers and all(0 <= level <= 1 for level in counts):
+        fractions = numbers and any(level != int(level) for level in counts)
+        if "bernoulli" in self.families and fractions and all(0 <= level <= 1 for level in counts):
             return Scaling(0.0, 1.0)
         if len(counts) < 2:
             raise TableError(f"{self.name} has one class, {next(iter(counts))!r}: there is nothing to predict")
@@ -350,9 +354,9 @@ class _Choice:
         """Return the estimator, which is not fitted."""
         settings = {**self.settings, "fit_intercept": design.intercept}
         if "class_weight" in settings and isinstance(settings["class_weight"], Mapping):
-            places = {str(label): (code - 1) % len(outcome.classes) for code, label in enumerate(outcome.classes)}
-            if len(outcome.classes) == 2:
-                places = {str(label): code for code, label in enumerate(outcome.classes)}
+            is_two = self.given is None or _has_one_predictor(self.given, outcome)
+            shift = 0 if is_two and len(outcome.classes) == 2 else 1
+            places = {str(label): (code - shift) % len(outcome.classes) for code, label in enumerate(outcome.classes)}
             given = settings["class_weight"]
             strange = [label for label in given if str(label) not in places]
             if strange:
@@ -400,6 +404,10 @@ class _Choice:
             return GLM(family, **settings)
         except TypeError as error:
             raise FormulaError(f"the estimator of the {name} family: {error}") from None
+
+
+def _has_one_predictor(estimator: Any, outcome: Outcome) -> bool:
+    return isinstance(estimator, LogisticRegression) and len(outcome.classes) == 2
 
 
 # The model.
@@ -558,13 +566,16 @@ class FormulaModel(Stored):
             return values
         if not self._is_classifier:
             return values.astype(np.float64)
-        # Softmax regression compares with the last class, a formula with the first.
-        return values if len(self._outcome.classes) == 2 and self._is_two else (values - 1) % len(self._outcome.classes)
+        return values if self._is_two else (values - 1) % len(self._outcome.classes)
 
     @property
     def _is_two(self) -> bool:
-        """Whether two classes have one predictor, that of the second."""
-        return isinstance(self.estimator_, LogisticRegression)
+        """Whether two classes have one predictor, that of the second.
+
+        Otherwise the estimator compares with its last class, and a formula with the first: the class of place c among
+        those of the formula has the code c - 1 of the estimator, and the first the last code.
+        """
+        return _has_one_predictor(self.estimator_, self._outcome)
 
     def _weights(self, cells: Cells) -> FloatArray:
         found = evaluate(self._beside["weights"], cells, self.design.transforms)
@@ -846,7 +857,9 @@ class FormulaModel(Stored):
         if not self.has_classes or len(found.names) <= len(self.design.names) + int(self.design.intercept):
             return found
         names = [INTERCEPT, *self.design.names] if self.design.intercept else self.design.names
-        return replace(found, names=tuple(f"{each}: {name}" for each in self._outcome.classes[1:] for name in names))
+        classes = self._outcome.classes
+        groups = [classes[(code + 1) % len(classes)] for code in range(len(found.names) // len(names))]
+        return replace(found, names=tuple(f"{each}: {name}" for each in groups for name in names))
 
     def _groups_of_coefficients(self, found: Inference) -> list[str]:
         """Return what each column of theta is about: a class, a part of the target, or nothing where there is one."""
@@ -918,6 +931,32 @@ class FormulaModel(Stored):
         models = (self, *larger)
         found = anova(*(each.estimator_ for each in models), test=test, **rows)
         return replace(found, notes=tuple(f"{place + 1}: {each.formula}" for place, each in enumerate(models)))
+
+    def diagnostics(self, data: Any, *, dfbetas: bool = True, random_state: Any = 0) -> Diagnostics:
+        """Return residuals, leverage and influence of each row of the fit, and variance inflation of each term.
+
+        Parameters
+        ----------
+        data
+            The table that the model was fitted to. Of rows with missing cells everything is NaN.
+        dfbetas, random_state
+            As for the estimator's ``diagnostics``.
+        """
+        terms = {term: names for term, names in self.design.columns_of_terms().items() if names}
+        rows = self._rows_again(data, "diagnostics")
+        settings = {"dfbetas": dfbetas, "terms": terms, "random_state": random_state}
+        found: Diagnostics = self.estimator_.diagnostics(**rows, **settings)
+        table = Table(data)
+        kept = np.concatenate([~cells.incomplete() for cells in table.batches(list(self.column_kinds_))])
+        if kept.all():
+            return found
+        spread: dict[str, Any] = {}
+        for name in (*Diagnostics.COLUMNS, "linear_predictor", "dfbetas"):
+            some = getattr(found, name)
+            if some is not None:
+                spread[name] = np.full((len(kept), *some.shape[1:]), np.nan)
+                spread[name][kept] = some
+        return replace(found, **spread)
 
     def _rows_again(self, data: Any, what: str) -> dict[str, Any]:
         """Return the rows of the fit as the estimator reads them, by the names of the arguments of its ``fit``."""
