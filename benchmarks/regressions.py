@@ -32,6 +32,7 @@ def tasks() -> Iterator[Task]:
     yield streamed()
     yield softmax()
     yield from counts()
+    yield from inference()
     yield from paths()
     yield from texts()
 
@@ -179,6 +180,56 @@ def counts() -> Iterator[Task]:
             fits(rivals, x, y),
             {"X.sum()": x.sum},
         )
+
+
+def inference() -> Iterator[Task]:
+    """Yield fits whose standard errors are not the classical ones, and diagnostics of every row."""
+    import statsmodels.api as sm
+    from glum import GeneralizedLinearRegressor
+
+    random = np.random.default_rng(0)
+    rows, features = SHAPES["5e5 × 30"]
+    x = random.normal(size=(rows, features))
+    z = linear_predictor(random, x) / 4
+    events = random.poisson(np.exp(z) * random.gamma(2.0, 0.5, rows)).astype(float)
+    classes = (random.random(rows) < 1 / (1 + np.exp(-z))).astype(float)
+    groups = random.integers(0, 5000, rows)
+    design = sm.add_constant(x)
+
+    def glum_errors(family: str, y: Array, **more: Any) -> Work:
+        model = GeneralizedLinearRegressor(family=family, alpha=0, gradient_tol=TOL)
+        return quiet(lambda: model.fit(x, y).covariance_matrix(x, y, **more))
+
+    yield Task(
+        "PoissonRegression fit, quasi-Poisson errors, 5e5 × 30",
+        lambda: reached(PoissonRegression(dispersion="pearson", inference=True).fit(x, events)),
+        {
+            "glum": glum_errors("poisson", events),
+            "statsmodels": quiet(lambda: sm.GLM(events, design, sm.families.Poisson()).fit(scale="X2")),
+        },
+        {"X.sum()": x.sum},
+    )
+    yield Task(
+        "LogisticRegression fit, errors of 5000 clusters, 5e5 × 30",
+        lambda: reached(LogisticRegression(covariance="clustered", inference=True).fit(x, classes, groups=groups)),
+        {
+            "glum": glum_errors("binomial", classes, clusters=groups),
+            "statsmodels": quiet(
+                lambda: sm.Logit(classes, design).fit(
+                    disp=0, method="newton", cov_type="cluster", cov_kwds={"groups": groups}
+                )
+            ),
+        },
+        {"X.sum()": x.sum},
+    )
+    noisy = z + random.normal(size=rows)
+    line = LinearRegression().fit(x, noisy)
+    yield Task(
+        "LinearRegression diagnostics without DFBETAs, 5e5 × 30",
+        lambda: line.diagnostics(x, noisy, dfbetas=False),
+        {"statsmodels": quiet(lambda: sm.OLS(noisy, design).fit().get_influence().cooks_distance)},
+        {"X.sum()": x.sum},
+    )
 
 
 def paths() -> Iterator[Task]:

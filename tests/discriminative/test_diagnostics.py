@@ -235,3 +235,11 @@ def test_what_has_no_diagnostics_is_refused(ask: Any, words: str) -> None:
     _, rows, _ = rows_of("poisson log")
     with pytest.raises(ValueError, match=words):
         ask(rows["X"], rows["y"])
+
+
+def test_rows_that_are_fitted_exactly_have_diagnostics() -> None:
+    x = np.random.default_rng(0).normal(size=(50, 3))
+    y = 1 + x @ [1.0, 2.0, 3.0]
+    found = LinearRegression().fit(x, y).diagnostics(x, y)
+    np.testing.assert_allclose(found.response, 0, atol=1e-12)
+    assert found.leverage.sum() == pytest.approx(4)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Rows are those of the fit where Newton's next step is no longer than this many standard errors.
 NEAR = 1e-2
+#: Where nothing is left of y, the gradient is rounding: this share of the predictors.
+ROUNDING = 1e-8
 
 
 class FitRows(NamedTuple):
@@ -66,7 +68,7 @@ def rows_of_fit(model: Regression, what: str, X: Any, y: Any, plain: bool = Fals
             try:
                 objective, theta = copied._likelihood(laid, targets), layout.inward(model.solution_.theta)
                 here = objective.value_gradient_hessian(theta)
-                _check_optimum(model, here, what)
+                _check_optimum(model, here, theta, what)
                 yield FitRows(copied, objective, layout, targets, theta, here)
             finally:
                 if laid is not data:
@@ -75,18 +77,20 @@ def rows_of_fit(model: Regression, what: str, X: Any, y: Any, plain: bool = Fals
             data.release()
 
 
-def _check_optimum(model: Regression, here: ValueGradientHessian, what: str) -> None:
+def _check_optimum(model: Regression, here: ValueGradientHessian, theta: FloatArray, what: str) -> None:
     """Raise where theta is not the optimum of these rows."""
     if model._params.penalty != "firth" and model._params.l1 == 0:  # else the gradient is not 0 there
-        check_same_rows(here, model._inference(), what)
+        check_same_rows(here, theta, model._inference(), what)
 
 
-def check_same_rows(here: ValueGradientHessian, fit: Inference, what: str) -> None:
+def check_same_rows(here: ValueGradientHessian, theta: FloatArray, fit: Inference, what: str) -> None:
     """Raise where an objective is not least at the theta of a fit: its rows are others."""
     gradient = flat(here.gradient)
     length = max(float(gradient @ Symmetric.of(here.hessian).solve(gradient)), 0.0) ** 0.5
     spread = float(np.nan_to_num(float(fit.dispersion))) ** 0.5
-    if not length <= NEAR * gradient.size**0.5 * (spread if fit.estimates_dispersion else max(spread, 1.0)):
+    spread = spread if fit.estimates_dispersion else max(spread, 1.0)
+    rounding = ROUNDING * max(float(flat(theta) @ here.hessian @ flat(theta)), 0.0) ** 0.5  # of all predictors
+    if not length <= NEAR * gradient.size**0.5 * spread + rounding:
         raise ValueError(
             f"{what} needs the rows of the fit, and theta is not the optimum of these rows: give X, y, sample_weight, "
             "offset, exposure and trials as they were given to fit"

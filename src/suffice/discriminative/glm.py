@@ -377,6 +377,7 @@ class GLM(NumberRegression):
     coef_ : (d,), or (t, d) where a row has several predictors
     intercept_ : float, or (t,)
     theta_ : (p, t), both together, the intercept first
+    covariance_ : (q, q), of theta column by column, with the names of the coefficients
     dispersion_ : the estimated dispersion; 1 where the family has none
     solution_ : where the solver stopped, why, and its trace
     separation_ : what separates the classes, or counts of 0, if something does; else None
@@ -542,7 +543,7 @@ class _ByName(NumberRegression):
 class PoissonRegression(_ByName):
     """Poisson regression: counts whose log-rate is linear in x.
 
-    The parameters are those of :class:`GLM`, whose family and link are ``"poisson"`` and ``"log"``.
+    The parameters and attributes are those of :class:`GLM`, whose family and link are ``"poisson"`` and ``"log"``.
 
     Examples
     --------
@@ -559,7 +560,7 @@ class PoissonRegression(_ByName):
 class GammaRegression(_ByName):
     """Gamma regression: positive numbers whose log-mean is linear in x, and whose spread grows with the mean.
 
-    The parameters are those of :class:`GLM`, whose family and link are ``"gamma"`` and ``"log"``.
+    The parameters and attributes are those of :class:`GLM`, whose family and link are ``"gamma"`` and ``"log"``.
 
     Examples
     --------

@@ -805,7 +805,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
             try:
                 objective, theta = copied._likelihood(laid), layout.inward(self.theta_)
                 here = objective.value_gradient_hessian(theta)
-                check_same_rows(here, self._inference(), "diagnostics")
+                check_same_rows(here, theta, self._inference(), "diagnostics")
                 facts = FittedModel.of(self._inference(), isinstance(params.dispersion, int | float), True)
                 return diagnose(objective, theta, layout, here.hessian, facts, dfbetas, terms, random_state)
             finally:

@@ -313,6 +313,8 @@ class LogisticRegression(LinearClassifier):
     coef_ : (1, d), or (k, d) of more than two classes, which then sum to zero over the classes
     intercept_ : (1,), or (k,)
     theta_ : (p, 1), or (p, k), both together, the intercept first
+    covariance_ : (q, q), of theta column by column, with the names of the coefficients
+    dispersion_ : 1, or what ``dispersion`` says
     separation_ : what separates the classes, if something does; else None
     solution_ : where the solver stopped, why, and its trace
     facts_ : likelihoods and deviances
@@ -352,6 +354,10 @@ class SoftmaxRegression(LinearClassifier):
     coef_ : (k, d), whose last row is 0
     intercept_ : (k,), whose last entry is 0
     theta_ : (p, k - 1), the intercept first
+    covariance_ : (q, q), of theta column by column, with the names of the coefficients
+    separation_ : what separates the classes, if something does; else None
+    solution_ : where the solver stopped, why, and its trace
+    facts_ : likelihoods and deviances
 
     Examples
     --------
