@@ -19,7 +19,14 @@ from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 
 from benchmarks.harness import Task, Work
 from benchmarks.sums import Array
-from suffice import GammaRegression, LinearRegression, LogisticRegression, PoissonRegression, SoftmaxRegression
+from suffice import (
+    GammaRegression,
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegression,
+    SoftmaxRegression,
+    formula,
+)
 
 TOL = 1e-8
 SHAPES = {"5e5 × 30": (500_000, 30), "1e5 × 200": (100_000, 200)}
@@ -35,6 +42,7 @@ def tasks() -> Iterator[Task]:
     yield from inference()
     yield from paths()
     yield from texts()
+    yield from by_formula()
 
 
 def quiet(work: Work) -> Work:
@@ -324,3 +332,35 @@ def documents(folder: Path, groups: list[str]) -> tuple[list[str], Any]:
             texts.append(path.read_text(encoding="latin-1"))
             labels.append(number)
     return texts, np.array(labels)
+
+
+def by_formula() -> Iterator[Task]:
+    """Yield fits by a formula, beside the same fits to a matrix that pandas makes by hand, and to that of formulaic."""
+    import pandas as pd
+    from formulaic import model_matrix
+
+    random = np.random.default_rng(0)
+    rows = 500_000
+    columns = {name: random.normal(size=rows) for name in ("y", "a", "b", "d", "e", "f")}
+    table = pd.DataFrame(columns | {"c": random.gamma(2.0, size=rows), "g": random.choice(["g1", "g2", "g3"], rows)})
+    table["h"] = pd.Categorical(random.choice(["u", "v", "w"], rows))
+    table["low"] = random.choice(["no", "yes"], rows)
+    terms = "a + b + log(c) + d + g + h + e + f + a:h + I(b**2)"
+
+    def by_hand() -> Array:
+        levels = {name: pd.get_dummies(table[name], drop_first=True, dtype=float) for name in ("g", "h")}
+        plain = [table["a"], table["b"], np.log(table["c"]), table["d"], *levels.values(), table["e"], table["f"]]
+        return pd.concat([*plain, levels["h"].mul(table["a"], axis=0), table["b"] ** 2], axis=1).to_numpy()
+
+    for model, target in ((LinearRegression, "y"), (LogisticRegression, "low")):
+        yield Task(
+            f"{model.__name__} by a formula of 10 terms, 5e5 rows",
+            lambda target=target: formula.fit(f"{target} ~ {terms}", table),
+            {
+                "matrix by hand": lambda model=model, target=target: model().fit(by_hand(), table[target]),
+                "formulaic": lambda model=model, target=target: model().fit(
+                    model_matrix(f"{terms} - 1", table, output="numpy"), table[target]
+                ),
+            },
+            {"X.sum()": by_hand().sum},
+        )
