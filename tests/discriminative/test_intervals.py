@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,15 @@ import statsmodels.api as sm
 from scipy import integrate, sparse, special, stats
 
 import suffice
-from suffice import GLM, GammaRegression, LinearRegression, LogisticRegression, PoissonRegression, SoftmaxRegression
+from suffice import (
+    GLM,
+    GammaRegression,
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegression,
+    SoftmaxRegression,
+    store,
+)
 from suffice.families import NegativeBinomial, Tweedie
 
 RNG = np.random.default_rng(0)
@@ -139,3 +148,30 @@ def test_a_known_dispersion_has_normal_intervals() -> None:
         model.fit(X, Z)
         low, high = model.predict_interval(NEW)
         np.testing.assert_allclose((high - low) / 2, stats.norm.isf(0.025) * model.predict_se(NEW))
+
+
+def test_a_file_without_the_centre_of_its_covariance_is_read(tmp_path: Path) -> None:
+    twice = np.column_stack([X, X[:, 0]])
+    with pytest.warns(suffice.discriminative.CollinearityWarning, match="x2 = a combination of x0"):
+        model = PoissonRegression().fit(twice, COUNTS)
+    model.save(tmp_path / "model")
+    contents = store.read(tmp_path / "model")
+    arrays = {name: each for name, each in contents.arrays.items() if name != "undetermined"}
+    covariance = model.covariance_.matrix
+    known = np.isfinite(np.diagonal(covariance))
+    arrays |= {"known": known, "covariance": covariance[np.ix_(known, known)]}
+    store.write(tmp_path / "older", replace(contents, arrays=arrays))
+    np.testing.assert_array_equal(suffice.load(tmp_path / "older").covariance_.matrix, covariance)
+
+
+@pytest.mark.needs("torch")
+def test_rows_of_torch_have_diagnostics_profiles_and_anova() -> None:
+    import torch
+
+    model = PoissonRegression(tol=1e-12).fit(X, COUNTS)
+    x, y = torch.asarray(X), torch.asarray(COUNTS)
+    there, here = model.diagnostics(x, y), model.diagnostics(X, COUNTS)
+    np.testing.assert_allclose(there.dfbetas, here.dfbetas, rtol=1e-6, atol=1e-10)
+    profile = np.asarray(model.confint(method="profile", X=x, y=y))
+    np.testing.assert_allclose(profile, np.asarray(model.confint(method="profile", X=X, y=COUNTS)), rtol=1e-6)
+    np.testing.assert_allclose(suffice.anova(model, X=x, y=y)["p"], suffice.anova(model, X=X, y=COUNTS)["p"], rtol=1e-6)

@@ -142,8 +142,13 @@ class ThetaCovariance:
     @classmethod
     def from_arrays(cls, layout: Layout, arrays: Any) -> Self:
         """Return the covariance that :meth:`arrays` wrote."""
-        if "undetermined" not in arrays:
-            raise ValueError("the covariance of the file is of an older version: fit again, or save again with it")
+        if "known" in arrays:  # older files: of theta of X as it came, without the parameters that are not determined
+            known = np.asarray(arrays["known"], dtype=bool)
+            places = np.flatnonzero(known)
+            check_shapes(arrays, {"known": (arrays["theta"].size,), "covariance": (len(places), len(places))})
+            whole = np.zeros((len(known), len(known)))
+            whole[np.ix_(places, places)] = arrays["covariance"]
+            return cls(layout, whole, ~known)
         kept = arrays.get("kept")
         columns = arrays["theta"].shape[1]
         size = columns * (layout.intercept + (layout.features if kept is None else len(kept)))
