@@ -189,6 +189,30 @@ FAULTS = (
         '0.5 if kind == "HC2" else 2.0',
         ("tests/discriminative/test_robust.py::test_least_squares_as_in_statsmodels",),
     ),
+    Fault(
+        "coefficients that the rows do not determine have standard errors",
+        "inference",
+        "src/suffice/discriminative/intervals.py",
+        "known = np.where(self.undetermined[:, None] | self.undetermined[None, :], np.nan, self.matrix)",
+        "known = self.matrix",
+        ("tests/discriminative/test_intervals.py::test_collinear_columns_leave_errors_of_predictions_as_they_are",),
+    ),
+    Fault(
+        "the quantile of amounts with zeros is not 0 where 0 has enough probability",
+        "inference",
+        "src/suffice/discriminative/cumulative.py",
+        "high = np.where(at_end, low, high)",
+        "high = np.where(at_end, high, high)",
+        ("tests/discriminative/test_intervals.py::test_observations_of_amounts_with_zeros",),
+    ),
+    Fault(
+        "Newey and West's covariance forgets the rows of the batch before",
+        "inference",
+        "src/suffice/discriminative/robust.py",
+        "last, sums = state.last, np.array(state.sums)",
+        "last, sums = state.last[:0], np.array(state.sums)",
+        ("tests/discriminative/test_r_inference.py::test_rows_in_parts_have_the_same_covariances",),
+    ),
     # Generative models.
     Fault(
         "a row that is left out keeps a part of its class's variance",
