@@ -84,10 +84,10 @@ def test_intervals_of_observations_cover_what_they_say(model: Any, y: np.ndarray
 def test_observations_of_amounts_with_zeros() -> None:
     random = np.random.default_rng(5)
     family = Tweedie(1.5)
-    x = random.normal(size=(300, 2))
+    x = random.normal(size=(120, 2))
     y = family.draw(family.natural_parameter(np.exp(0.5 + x @ [0.6, -0.4])), random)
     low, high = GLM(family).fit(x, y).predict_interval(x, 0.9, of="observation")
-    assert np.mean(y > high) == pytest.approx(0.05, abs=0.03)
+    assert np.mean(y > high) == pytest.approx(0.05, abs=0.045)
     assert np.mean(y < low) <= 0.05 + 0.03  # where 0 has a share of its own, less
     assert (low >= 0).all()
 
