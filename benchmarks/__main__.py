@@ -27,11 +27,13 @@ def main() -> None:
     parser.add_argument("only", nargs="*", default=[""], help="run only tasks with one of these words in their name")
     only = parser.parse_args().only
     stored = from_json(json.loads(RESULTS.read_text())) if RESULTS.exists() else {}
+    stored_names = [*SECTIONS, *(outcome.task for outcomes in stored.values() for outcome in outcomes)]
+    has_new = any(not any(word in name for name in stored_names) for word in only)  # a task that is not stored yet
     for section, tasks in SECTIONS.items():
         wanted = any(word in section for word in only)
         known = {outcome.task: outcome for outcome in stored.get(section, [])}
         measured: list[Outcome] = []
-        if wanted or any(word in name for word in only for name in known) or section not in stored:
+        if wanted or any(word in name for word in only for name in known) or has_new or section not in stored:
             for task in tasks():
                 if wanted or any(word in task.name for word in only):
                     measured.append(measure(task))

@@ -20,6 +20,7 @@ from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from benchmarks.harness import Task, Work
 from benchmarks.sums import Array
 from suffice import (
+    GLM,
     GammaRegression,
     LinearRegression,
     LogisticRegression,
@@ -27,6 +28,7 @@ from suffice import (
     SoftmaxRegression,
     formula,
 )
+from suffice.families import NegativeBinomial
 
 TOL = 1e-8
 SHAPES = {"5e5 × 30": (500_000, 30), "1e5 × 200": (100_000, 200)}
@@ -228,6 +230,12 @@ def inference() -> Iterator[Task]:
                 )
             ),
         },
+        {"X.sum()": x.sum},
+    )
+    yield Task(
+        "GLM fit, negative binomial with theta estimated, 5e5 × 30",
+        lambda: reached(GLM(NegativeBinomial(), inference=True).fit(x, events)),
+        {"statsmodels": quiet(lambda: sm.NegativeBinomial(events, design).fit(disp=0, maxiter=1000))},
         {"X.sum()": x.sum},
     )
     noisy = z + random.normal(size=rows)
