@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,10 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction import text as theirs
 
+from suffice import text
 from suffice.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 
-from .alike import DOCUMENTS, UNSEEN, check_same, quietly
+from .alike import DOCUMENTS, UNSEEN, check_same
 
 PLAIN = ["free money", "free lunch", "café"]
 COLLECTIONS: dict[str, Callable[[list[str]], Any]] = {
@@ -117,7 +119,7 @@ def test_bytes_of_any_encoding(encoding: str):
     assert one.vocabulary_ == two.vocabulary_
 
 
-@pytest.mark.parametrize("decode_error", ["ignore", "replace", "surrogateescape"])
+@pytest.mark.parametrize("decode_error", ["ignore", "replace"])
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 def test_bytes_that_cannot_be_read_are_replaced_or_left_out(encoding: str, decode_error: str):
     documents = [b"caf\xe9s free", b"\xff\xfemoney", "Σας".encode(), b"\xce\xa3\xc3\x28", "plain"]
@@ -130,56 +132,53 @@ def test_bytes_that_cannot_be_read_are_replaced_or_left_out(encoding: str, decod
 
 
 def test_bytes_that_cannot_be_read_are_refused_by_position():
-    with pytest.raises(ValueError, match=r"documents\[1\] is not valid utf-8 .*0xe9.*decode_error='replace'"):
+    with pytest.raises(ValueError, match=r"0xe9.*documents\[1\] is not valid utf-8: .*decode_error='replace'"):
         CountVectorizer().fit(["free", b"caf\xe9"])
     with pytest.raises(ValueError, match=r"documents\[0\] is not valid ascii"):
         HashingVectorizer(encoding="ascii").transform([b"caf\xe9"])
 
 
 @pytest.mark.parametrize(
-    ("settings", "complaint"),
+    "settings",
     [
-        ({"token_pattern": r"[a-z]+"}, r"token_pattern='\[a-z\]\+' is not supported"),
-        ({"analyzer": "sentence"}, r"analyzer must be 'word', 'char' or 'char_wb'; got 'sentence'"),
-        ({"analyzer": str.split}, r"analyzer must be .*; got <method 'split'"),
-        ({"strip_accents": "latin"}, r"accents must be one of .*; got 'latin'"),
-        ({"ngram_range": (2, 1)}, r"got \(2, 1\)"),
-        ({"ngram_range": (0, 1)}, r"got \(0, 1\)"),
-        ({"stop_words": "german"}, r"stop_words must be .*; got 'german'"),
+        {"input": "url"},
+        {"analyzer": "sentence"},
+        {"strip_accents": "latin"},
+        {"ngram_range": (2, 1)},
+        {"stop_words": "german"},
+        {"decode_error": "guess"},
+        {"token_pattern": r"(\w)(\w+)"},
     ],
     ids=repr,
 )
-def test_settings_that_are_refused(settings: dict[str, Any], complaint: str):
-    for vectorizer in (CountVectorizer(**settings), HashingVectorizer(**settings), TfidfVectorizer(**settings)):
-        with pytest.raises((ValueError, TypeError), match=complaint):
-            vectorizer.fit(DOCUMENTS)
+def test_settings_are_refused_as_scikit_learn_refuses_them(settings: dict[str, Any]):
+    for kind in ("CountVectorizer", "HashingVectorizer", "TfidfVectorizer"):
+        with pytest.raises(ValueError) as expected:  # noqa: PT011
+            getattr(theirs, kind)(**settings).fit_transform(DOCUMENTS)
+        with pytest.raises(ValueError, match=re.escape(str(expected.value))):
+            getattr(text, kind)(**settings).fit(DOCUMENTS)
 
 
 @pytest.mark.parametrize(
-    ("settings", "complaint"),
+    "settings",
     [
-        ({"min_df": 0}, r"min_df must be .*; got 0"),
-        ({"min_df": -1}, r"min_df must be .*; got -1"),
-        ({"max_df": 1.5}, r"max_df must be .*; got 1\.5"),
-        ({"max_df": "most"}, r"max_df must be .*; got 'most'"),
-        ({"min_df": np.nan}, r"min_df must be .*; got nan"),
-        ({"min_df": 3, "max_df": 2}, "max_df corresponds to < documents than min_df"),
-        ({"min_df": 9}, "After pruning, no terms remain"),
-        ({"stop_words": ["noon"], "max_df": 1, "min_df": 0.9}, "max_df corresponds to < documents than min_df"),
+        {"min_df": 0},
+        {"min_df": -1},
+        {"max_df": 1.5},
+        {"max_df": "most"},
+        {"min_df": np.nan},
+        {"min_df": 3, "max_df": 2},
+        {"min_df": 9},
+        {"stop_words": ["noon"], "max_df": 1, "min_df": 0.9},
+        *({"max_features": limit} for limit in (0, -1, 2.5, "all")),
     ],
     ids=repr,
 )
-def test_limits_that_are_refused(settings: dict[str, Any], complaint: str):
-    with pytest.raises(ValueError, match=complaint):
+def test_limits_are_refused_as_scikit_learn_refuses_them(settings: dict[str, Any]):
+    with pytest.raises(ValueError) as expected:  # noqa: PT011
+        theirs.CountVectorizer(**settings).fit(DOCUMENTS)
+    with pytest.raises(ValueError, match=re.escape(str(expected.value))):
         CountVectorizer(**settings).fit(DOCUMENTS)
-    with pytest.raises(ValueError, match=r"min_df|max_df"):
-        quietly(lambda: theirs.CountVectorizer(**settings).fit(DOCUMENTS))
-
-
-@pytest.mark.parametrize("limit", [0, -1, 2.5, "all"], ids=repr)
-def test_a_number_of_words_that_is_refused(limit: Any):
-    with pytest.raises((ValueError, TypeError), match=f"max_features must .*{limit!r}"):
-        CountVectorizer(max_features=limit).fit(DOCUMENTS)
 
 
 @pytest.mark.parametrize("documents", [[], ["", "  "], ["the and of", "is"], ["a b c"]], ids=repr)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+from io import StringIO
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
@@ -189,13 +191,60 @@ def test_settings_are_kept_as_given(kind: Any):
     assert kind.__name__ in repr(vectorizer)
 
 
-@pytest.mark.parametrize(
-    ("mine", "other"), [(CountVectorizer, theirs.CountVectorizer), (TfidfVectorizer, theirs.TfidfVectorizer)]
-)
-def test_defaults_are_those_of_scikit_learn(mine: Any, other: Any):
-    defaults = other().get_params()
-    for name, value in mine().get_params().items():
-        assert name == "n_jobs" or defaults[name] == value
+@pytest.mark.parametrize("kind", [CountVectorizer, TfidfVectorizer, HashingVectorizer])
+def test_parameters_and_defaults_are_those_of_scikit_learn(kind: Any):
+    assert kind().get_params() == {**getattr(theirs, kind.__name__)().get_params(), "n_jobs": None}
+    assert not hasattr(kind(), "set_output")  # counts are sparse, as scikit-learn's are
+
+
+FUNCTIONS: list[dict[str, Any]] = [
+    {"analyzer": str.split},
+    {"tokenizer": str.split, "token_pattern": None},
+    {"preprocessor": str.upper},
+    {"strip_accents": theirs.strip_tags},
+    {"token_pattern": "[a-z]+"},
+    {"token_pattern": r"\b(\w)\w+\b", "ngram_range": (1, 2)},
+    {"ngram_range": (0, 1)},
+]
+
+
+@for_each("settings", FUNCTIONS)
+@pytest.mark.parametrize("name", ["count", "tfidf"])
+def test_functions_and_other_patterns_run_in_python(settings: dict[str, Any], name: str):
+    check_alike(name, settings)
+
+
+def test_a_subclass_overrides_a_step():
+    class Shouts(CountVectorizer):
+        def build_preprocessor(self) -> Any:
+            return str.upper
+
+    assert Shouts().fit(["free money"]).vocabulary_ == {"FREE": 0, "MONEY": 1}
+
+
+@pytest.mark.parametrize("kind", [CountVectorizer, TfidfVectorizer, HashingVectorizer])
+def test_documents_come_from_files(kind: Any, tmp_path: Path):
+    files = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    documents = ["Free café money", "lunch money"]
+    for file, document in zip(files, documents, strict=True):
+        file.write_bytes(document.encode("latin-1"))
+    expected = kind().fit_transform(documents)
+    check_same(kind(input="filename", encoding="latin-1").fit_transform(map(str, files)), expected)
+    check_same(kind(input="file").fit_transform([StringIO(document) for document in documents]), expected)
+
+
+@for_each("settings", [{}, {"analyzer": "char", "ngram_range": (2, 3)}, {"stop_words": "english"}, FUNCTIONS[0]])
+def test_functions_that_are_built_can_be_pickled(settings: dict[str, Any]):
+    for build in ("build_analyzer", "build_preprocessor", "build_tokenizer"):
+        mine, other = (getattr(made(**settings), build)() for made in (CountVectorizer, theirs.CountVectorizer))
+        assert pickle.loads(pickle.dumps(mine))(DOCUMENTS[0]) == other(DOCUMENTS[0])
+
+
+def test_entries_of_zero_are_no_words():
+    counts = CountVectorizer().fit(["apple pear"])
+    rows = counts.transform(["apple pear"])
+    rows.data[0] = 0
+    assert [words.tolist() for words in counts.inverse_transform(rows)] == [["pear"]]
 
 
 @pytest.mark.parametrize("kind", [CountVectorizer, TfidfVectorizer, HashingVectorizer])
@@ -211,7 +260,8 @@ def test_a_pickle_gives_the_same(kind: Any):
 def test_in_pipelines_and_searches(kind: Any):
     documents = 6 * ["free money now", "claim free money", "lunch at noon", "noon meeting then lunch"]
     labels = 6 * ["spam", "spam", "ham", "ham"]
-    pipeline = make_pipeline(kind(), MultinomialNB()).fit(documents, labels)
+    settings = {"norm": None, "alternate_sign": False} if kind is HashingVectorizer else {}
+    pipeline = make_pipeline(kind(**settings), MultinomialNB()).fit(documents, labels)
     assert pipeline.predict(["free free", "lunch", "money at noon lunch"]).tolist() == ["spam", "ham", "ham"]
     name = kind.__name__.lower()
     search = GridSearchCV(pipeline, {f"{name}__ngram_range": [(1, 1), (1, 2)], f"{name}__binary": [True, False]}, cv=3)

@@ -134,10 +134,9 @@ def decode_texts(X: Any, encoding: str = "utf-8", errors: str = "strict") -> lis
             try:
                 decoded = text.decode(encoding, errors)
             except UnicodeDecodeError as error:
-                raise ValueError(
-                    f"documents[{position}] is not valid {encoding} ({error}): give its encoding, or replace invalid "
-                    "bytes (decode_error='replace')"
-                ) from error
+                cure = "give its encoding, or replace invalid bytes (decode_error='replace')"
+                reason = f"{error.reason}; documents[{position}] is not valid {encoding}: {cure}"
+                raise UnicodeDecodeError(error.encoding, error.object, error.start, error.end, reason) from None
             if not plain or errors != "strict":
                 texts = list(texts) if texts is X else texts
                 texts[position] = decoded

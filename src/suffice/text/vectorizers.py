@@ -1,26 +1,28 @@
-"""Vectorisers with scikit-learn's interface over the native tokeniser: the same matrices, faster."""
+"""scikit-learn's vectorisers, with the counting done by the native tokeniser: the same matrices, faster."""
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import sklearn.utils
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.feature_extraction import FeatureHasher
+from sklearn.feature_extraction import text as scikit_learn
+from sklearn.preprocessing import normalize
 
 from suffice.kernels import Engine
 from suffice.kernels.engine import Execution, engine_for
 from suffice.kernels.sparse import intact_sparse
 from suffice.text.count_matrix import count_all_features, count_features
-from suffice.text.documents import Documents, batch_documents, decode_texts
+from suffice.text.documents import Documents, batch_documents, decode_texts, list_texts
 from suffice.text.features import Features
-from suffice.text.vocabulary import HashedVocabulary, Vocabulary
+from suffice.text.vocabulary import Vocabulary
 
 #: The values of ``token_pattern`` that the native tokeniser supports, with the unit and the least length of a word.
 PATTERNS = {
@@ -34,81 +36,85 @@ PATTERNS = {
     r"\S+": ("chunks", 1),
 }
 _UNITS = {"char": "characters", "char_wb": "characters_in_words"}
+#: A subclass that overrides one of these analyses documents in Python.
+_STEPS = ("build_analyzer", "build_preprocessor", "build_tokenizer", "decode", "get_stop_words")
+#: Since scikit-learn 1.9, its configuration says whether sparse arrays or matrices are returned.
+_as_configured: Callable[[Any], Any] = getattr(sklearn.utils, "_align_api_if_sparse", sparse.csr_matrix)
 
 
-class Vectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of the vectorisers: scikit-learn's parameters as features of documents."""
+class NativeAnalysis:
+    """What the vectorisers share: scikit-learn's parameters as features of the native tokeniser, if it has them."""
 
+    input: str
     encoding: str
     decode_error: str
     strip_accents: Any
     lowercase: bool
+    preprocessor: Any
+    tokenizer: Any
     stop_words: Any
-    token_pattern: str
+    token_pattern: str | None
     ngram_range: tuple[int, int]
-    analyzer: str
-    binary: bool
-    dtype: Any
+    analyzer: Any
     n_jobs: int | None
 
-    def _features(self) -> Features:
-        """Return the features that scikit-learn's parameters define."""
-        unit, shortest = _UNITS.get(self.analyzer), 1
+    def _native_features(self) -> Features | None:
+        """Return the features that scikit-learn's parameters define; None if they are Python functions."""
+        vectorizer: Any = self
+        overridden = any(
+            getattr(type(self), step) is not getattr(scikit_learn.CountVectorizer, step) for step in _STEPS
+        )
+        functions = (self.preprocessor, self.tokenizer, *filter(callable, (self.analyzer, self.strip_accents)))
+        if overridden or any(function is not None for function in functions) or self.ngram_range[0] < 1:
+            return None
+        vectorizer.build_analyzer()  # refuses a wrong analyzer, and warns of stop words that are never found
+        unit, shortest, stop_words = _UNITS.get(self.analyzer), 1, None
         if self.analyzer == "word":
             if self.token_pattern not in PATTERNS:
-                raise ValueError(
-                    f"token_pattern={self.token_pattern!r} is not supported; the patterns are "
-                    f"{', '.join(sorted(PATTERNS))}: use scikit-learn's vectoriser for others"
-                )
+                return None
             unit, shortest = PATTERNS[self.token_pattern]
-        if unit is None:
-            raise ValueError(f"analyzer must be 'word', 'char' or 'char_wb'; got {self.analyzer!r}")
+            stop_words = self.stop_words
+            if stop_words is not None and stop_words != "english":
+                stop_words = tuple(word for word in stop_words if isinstance(word, str))
         return Features(
             unit,  # type: ignore[arg-type]
             tuple(self.ngram_range),  # type: ignore[arg-type]
             lower=self.lowercase,
-            accents=self.strip_accents,
+            accents=self.strip_accents or None,
             shortest=shortest,
-            stop_words=self.stop_words if self.analyzer == "word" else None,
+            stop_words=stop_words,
         )
+
+    def _collection(self, raw_documents: Any) -> Any:
+        """Return documents that scikit-learn's analysis reads: it knows no data frames."""
+        lazy = isinstance(raw_documents, Iterator) or self.input != "content"
+        return raw_documents if lazy and not isinstance(raw_documents, str | bytes) else list_texts(raw_documents)
 
     def _batches(self, raw_documents: Any, features: Features) -> Iterator[Documents]:
         """Yield documents in batches."""
+        if self.input != "content":
+            vectorizer: Any = self
+            raw_documents = [vectorizer.decode(document) for document in self._collection(raw_documents)]
         return batch_documents(decode_texts(raw_documents, self.encoding, self.decode_error), features)
 
     def _engine(self) -> Engine:
         return engine_for(Execution(self.n_jobs), np.zeros((0, 0)))
 
-    def _as_output(self, rows: Any) -> Any:
-        """Return counts in the type that the user asked for."""
-        if self.binary:
-            rows.data.fill(1)
-        return sparse.csr_matrix(rows.astype(self.dtype))
 
-    def build_analyzer(self) -> Any:
-        """Return a function that returns the features of one document."""
-        features = self._features()
-        return lambda text: features.of(decode_texts([text], self.encoding, self.decode_error)[0])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.requires_fit = True
-        return tags
-
-
-class CountVectorizer(Vectorizer):
+class CountVectorizer(NativeAnalysis, scikit_learn.CountVectorizer):  # type: ignore[misc]
     """Counts of words: scikit-learn's class of the same name over the native tokeniser.
 
-    The matrix is the same, to the last entry. So are the parameters, except functions as ``analyzer``, ``tokenizer`` or
-    ``preprocessor``, and values of ``token_pattern`` that are not in ``PATTERNS``.
+    Parameters, attributes and matrices are the same, to the last entry. Functions as ``analyzer``, ``tokenizer``,
+    ``preprocessor`` or ``strip_accents``, and values of ``token_pattern`` that are not in ``PATTERNS``, run in Python,
+    at scikit-learn's speed.
 
     Parameters
     ----------
+    input
+        What a document is: its "content", the name of its file ("filename"), or an open file ("file").
     encoding, decode_error
-        The encoding of bytes, and the treatment of invalid ones.
-    strip_accents, lowercase, stop_words, token_pattern, ngram_range, analyzer
+        The encoding of bytes, and the treatment of invalid ones: "strict", "ignore" or "replace".
+    strip_accents, lowercase, preprocessor, tokenizer, stop_words, token_pattern, ngram_range, analyzer
         The definition of a word, as in scikit-learn.
     max_df, min_df, max_features
         Limits on the number of documents that contain a word (numbers, or shares as floats), and on the number of
@@ -123,6 +129,13 @@ class CountVectorizer(Vectorizer):
         The number of threads: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for all
         cores of the machine, or a number.
 
+    Attributes
+    ----------
+    vocabulary_ : dict
+        The column of each word.
+    fixed_vocabulary_ : bool
+        Whether the vocabulary was given.
+
     Examples
     --------
     >>> vectorizer = CountVectorizer()
@@ -133,17 +146,24 @@ class CountVectorizer(Vectorizer):
     array(['free', 'lunch', 'money'], dtype=object)
     """
 
+    fixed_vocabulary_: bool
+    _columns: dict[Any, int] | None  # the vocabulary as scikit-learn keeps it
+    _words: Vocabulary | None  # the vocabulary as native code reads it; at least one of the two is there after a fit
+
     def __init__(
         self,
         *,
+        input: str = "content",  # noqa: A002
         encoding: str = "utf-8",
         decode_error: str = "strict",
         strip_accents: Any = None,
         lowercase: bool = True,
+        preprocessor: Any = None,
+        tokenizer: Any = None,
         stop_words: Any = None,
-        token_pattern: str = r"(?u)\b\w\w+\b",
+        token_pattern: str | None = r"(?u)\b\w\w+\b",
         ngram_range: tuple[int, int] = (1, 1),
-        analyzer: str = "word",
+        analyzer: Any = "word",
         max_df: float = 1.0,
         min_df: float = 1,
         max_features: int | None = None,
@@ -152,20 +172,25 @@ class CountVectorizer(Vectorizer):
         dtype: Any = np.int64,
         n_jobs: int | None = None,
     ) -> None:
-        self.encoding = encoding
-        self.decode_error = decode_error
-        self.strip_accents = strip_accents
-        self.lowercase = lowercase
-        self.stop_words = stop_words
-        self.token_pattern = token_pattern
-        self.ngram_range = ngram_range
-        self.analyzer = analyzer
-        self.max_df = max_df
-        self.min_df = min_df
-        self.max_features = max_features
-        self.vocabulary = vocabulary
-        self.binary = binary
-        self.dtype = dtype
+        super().__init__(
+            input=input,
+            encoding=encoding,
+            decode_error=decode_error,
+            strip_accents=strip_accents,
+            lowercase=lowercase,
+            preprocessor=preprocessor,
+            tokenizer=tokenizer,
+            stop_words=stop_words,
+            token_pattern=token_pattern,
+            ngram_range=ngram_range,
+            analyzer=analyzer,
+            max_df=max_df,
+            min_df=min_df,
+            max_features=max_features,
+            vocabulary=vocabulary,
+            binary=binary,
+            dtype=dtype,
+        )
         self.n_jobs = n_jobs
 
     def fit(self, raw_documents: Any, y: Any = None) -> Self:
@@ -175,17 +200,18 @@ class CountVectorizer(Vectorizer):
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
         """Learn the vocabulary of documents, and return their counts, (n, V)."""
-        return self._fit_counts(raw_documents)
-
-    def _fit_counts(self, raw_documents: Any) -> Any:
-        """Learn the vocabulary, and return the counts."""
-        most = self.max_features
-        if most is not None and (not isinstance(most, numbers.Integral) or int(most) < 1):
-            raise ValueError(f"max_features must be a whole number, 1 or more, or None; got {most!r}")
-        if self.vocabulary is not None:
-            self._words = _given_vocabulary(self.vocabulary)
-            return self._counts(raw_documents)
-        features = self._features()
+        self._validate_params()
+        self._validate_ngram_range()
+        features = self._native_features()
+        if features is None:
+            counts = super().fit_transform(self._collection(raw_documents))
+            counts.sort_indices()
+            return counts
+        self._warn_for_unused_params()
+        self._validate_vocabulary()
+        if self.fixed_vocabulary_:
+            self._warn_of_upper_case()
+            return self.transform_counts(raw_documents)
         matrix, words = count_all_features(self._batches(raw_documents, features), features, self._engine())
         if not len(words):
             raise ValueError("empty vocabulary; perhaps the documents only contain stop words")
@@ -197,13 +223,25 @@ class CountVectorizer(Vectorizer):
             if not len(kept):
                 raise ValueError("After pruning, no terms remain. Try a lower min_df or a higher max_df.")
             counts, words = counts[:, kept], words.take(kept)
-        self._words = words
+        self._words, self._columns = words, None
         return self._as_output(counts)
+
+    def _warn_of_upper_case(self) -> None:
+        for word in self.vocabulary:
+            if self.lowercase and any(map(str.isupper, word)):
+                warnings.warn(
+                    "Upper case characters found in vocabulary while 'lowercase' is True. These entries will not be "
+                    f"matched with any documents: {word!r}",
+                    stacklevel=3,
+                )
+                break
 
     def _select_columns(self, rows: Any) -> npt.NDArray[np.intp]:
         """Return the columns within the limits max_df, min_df and max_features."""
         n, width = rows.shape
-        least, most = (_count_limit(name, getattr(self, name), n) for name in ("min_df", "max_df"))
+        least, most = (
+            limit * n if isinstance(limit, float | np.floating) else limit for limit in (self.min_df, self.max_df)
+        )
         if most < least:
             raise ValueError("max_df corresponds to < documents than min_df")
         documents = np.bincount(rows.indices, minlength=width)
@@ -215,48 +253,73 @@ class CountVectorizer(Vectorizer):
 
     def transform(self, raw_documents: Any) -> Any:
         """Return the counts of documents, (n, V); words that are not in the vocabulary are left out."""
-        return self._counts(raw_documents)
+        return self.transform_counts(raw_documents)
 
-    def _counts(self, raw_documents: Any) -> Any:
-        self._check_fitted()
-        features = self._features()
-        rows = count_features(self._batches(raw_documents, features), features, self._words, self._engine()).counts
+    def transform_counts(self, raw_documents: Any) -> Any:
+        """Return the counts of documents, (n, V), before any weighting."""
+        self._check_vocabulary()
+        features, words = self._native_features(), self._native_words()
+        if features is None or words is None:
+            return scikit_learn.CountVectorizer.transform(self, self._collection(raw_documents))
+        rows = count_features(self._batches(raw_documents, features), features, words, self._engine()).counts
         rows.sort_indices()
+        if self.binary:
+            rows.data.fill(1)
         return self._as_output(rows)
 
+    def _as_output(self, rows: Any) -> Any:
+        """Return counts in the type that the user asked for."""
+        return _as_configured(sparse.csr_array(rows.astype(self.dtype)))
+
     def inverse_transform(self, X: Any) -> list[npt.NDArray[Any]]:
-        """Return the words with a count above 0 of each row."""
-        self._check_fitted()
+        """Return the words with a count other than 0 of each row."""
+        self._check_vocabulary()
         rows = sparse.csr_array(intact_sparse(X) if sparse.issparse(X) else X)
-        names = self._words.names()
+        names = self.get_feature_names_out()
         if rows.shape[1] != len(names):
             raise ValueError(f"X has {rows.shape[1]} columns and the vocabulary has {len(names)} words")
+        if not rows.data.all():
+            rows = rows.copy()
+            rows.eliminate_zeros()
         return [names[rows.indices[start:stop]] for start, stop in pairwise(rows.indptr)]
 
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "_words"):
-            if self.vocabulary is None:
-                raise NotFittedError("Vocabulary not fitted or provided")
-            self._words = _given_vocabulary(self.vocabulary)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Whether there is a vocabulary."""
-        return hasattr(self, "_words") or self.vocabulary is not None
-
     @property
-    def vocabulary_(self) -> dict[str, int]:
+    def vocabulary_(self) -> dict[Any, int]:
         """The column of each word."""
-        self._check_fitted()
-        return {word: column for column, word in enumerate(self._words)}
+        columns: dict[Any, int] | None = getattr(self, "_columns", None)
+        if columns is not None:
+            return columns
+        words = getattr(self, "_words", None)
+        if words is None:
+            raise NotFittedError("Vocabulary not fitted or provided")
+        return {word: column for column, word in enumerate(words)}
+
+    @vocabulary_.setter
+    def vocabulary_(self, columns: dict[Any, int]) -> None:
+        self._columns, self._words = columns, None
+
+    def _native_words(self) -> Vocabulary | None:
+        """Return the vocabulary as native code reads it; None if it has entries that are not strings."""
+        if self._words is None:
+            columns = self.vocabulary_
+            if not all(isinstance(word, str) for word in columns):
+                return None
+            self._words = Vocabulary(sorted(columns, key=columns.__getitem__))
+        return self._words
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
         """Return the words in the order of their columns."""
-        self._check_fitted()
-        return self._words.names().copy()
+        self._check_vocabulary()
+        words = self._native_words()
+        return super().get_feature_names_out() if words is None else words.names().copy()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there is a vocabulary."""
+        return hasattr(self, "vocabulary_") or self.vocabulary is not None
 
 
-class TfidfVectorizer(CountVectorizer):
-    """TF-IDF: :class:`CountVectorizer` followed by scikit-learn's ``TfidfTransformer``.
+class TfidfVectorizer(scikit_learn.TfidfVectorizer, CountVectorizer):  # type: ignore[misc]
+    """TF-IDF: scikit-learn's class of the same name over the counts of :class:`CountVectorizer`.
 
     Parameters
     ----------
@@ -264,6 +327,13 @@ class TfidfVectorizer(CountVectorizer):
         As in scikit-learn.
     **counting
         The parameters of :class:`CountVectorizer`.
+
+    Attributes
+    ----------
+    vocabulary_ : dict
+        The column of each word.
+    idf_ : ndarray of shape (V,)
+        The inverse document frequency of each word.
 
     Examples
     --------
@@ -275,14 +345,17 @@ class TfidfVectorizer(CountVectorizer):
     def __init__(
         self,
         *,
+        input: str = "content",  # noqa: A002
         encoding: str = "utf-8",
         decode_error: str = "strict",
         strip_accents: Any = None,
         lowercase: bool = True,
+        preprocessor: Any = None,
+        tokenizer: Any = None,
+        analyzer: Any = "word",
         stop_words: Any = None,
-        token_pattern: str = r"(?u)\b\w\w+\b",
+        token_pattern: str | None = r"(?u)\b\w\w+\b",
         ngram_range: tuple[int, int] = (1, 1),
-        analyzer: str = "word",
         max_df: float = 1.0,
         min_df: float = 1,
         max_features: int | None = None,
@@ -296,153 +369,146 @@ class TfidfVectorizer(CountVectorizer):
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
+            input=input,
             encoding=encoding,
             decode_error=decode_error,
             strip_accents=strip_accents,
             lowercase=lowercase,
+            preprocessor=preprocessor,
+            tokenizer=tokenizer,
+            analyzer=analyzer,
             stop_words=stop_words,
             token_pattern=token_pattern,
             ngram_range=ngram_range,
-            analyzer=analyzer,
             max_df=max_df,
             min_df=min_df,
             max_features=max_features,
             vocabulary=vocabulary,
             binary=binary,
             dtype=dtype,
-            n_jobs=n_jobs,
+            norm=norm,  # type: ignore[call-arg]
+            use_idf=use_idf,
+            smooth_idf=smooth_idf,
+            sublinear_tf=sublinear_tf,
         )
-        self.norm = norm
-        self.use_idf = use_idf
-        self.smooth_idf = smooth_idf
-        self.sublinear_tf = sublinear_tf
-
-    def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
-        """Learn the vocabulary and the document frequencies, and return weighted counts, (n, V)."""
-        counts = self._fit_counts(raw_documents)
-        self._weights = TfidfTransformer(
-            norm=self.norm, use_idf=self.use_idf, smooth_idf=self.smooth_idf, sublinear_tf=self.sublinear_tf
-        )
-        return self._weights.fit_transform(counts)
-
-    def transform(self, raw_documents: Any) -> Any:
-        """Return the weighted counts of documents, (n, V)."""
-        self._check_weighted()
-        return self._weights.transform(self._counts(raw_documents))
-
-    def _check_weighted(self) -> None:
-        if not hasattr(self, "_weights"):
-            raise NotFittedError("The TF-IDF vectorizer is not fitted")
+        self.n_jobs = n_jobs
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether the document frequencies are learned."""
-        return hasattr(self, "_weights")
-
-    @property
-    def idf_(self) -> npt.NDArray[np.float64]:
-        """The inverse document frequency of each word, (V,)."""
-        self._check_weighted()
-        return np.asarray(self._weights.idf_)
+        return hasattr(self, "_tfidf")
 
 
-class HashingVectorizer(Vectorizer):
-    """Counts of hashed words: a constant number of columns, and no vocabulary to learn.
+class HashingVectorizer(NativeAnalysis, scikit_learn.HashingVectorizer):  # type: ignore[misc]
+    """Hashed words: scikit-learn's class of the same name over the native tokeniser.
 
-    The differences from scikit-learn's class of the same name: another hash function, and no alternating signs, since
-    naive Bayes needs counts that are not negative.
+    The number of columns is constant, and there is no vocabulary to learn. The matrices are scikit-learn's: for naive
+    Bayes, which needs counts, give ``alternate_sign=False, norm=None``.
 
     Parameters
     ----------
     n_features
-        The number of columns: a power of two.
-    encoding, decode_error, strip_accents, lowercase, stop_words, token_pattern, ngram_range, analyzer
+        The number of columns.
+    binary
+        Whether a column counts once in a document.
+    norm
+        The norm that rows are divided by: "l1", "l2", or None for counts.
+    alternate_sign
+        Whether the hash of a word also decides the sign of its counts, so that collisions cancel on average.
+    dtype
+        The type of the entries.
+    input, encoding, decode_error, strip_accents, lowercase, preprocessor, tokenizer, stop_words, token_pattern
         As for :class:`~suffice.text.CountVectorizer`.
-    binary, dtype, n_jobs
+    ngram_range, analyzer, n_jobs
         As for :class:`~suffice.text.CountVectorizer`.
 
     Examples
     --------
-    >>> HashingVectorizer(n_features=2**10).transform(["free money, free"]).sum(axis=1).tolist()
-    [[3]]
+    >>> counts = HashingVectorizer(n_features=2**10, alternate_sign=False, norm=None)
+    >>> counts.transform(["free money, free"]).sum(axis=1).tolist()
+    [[3.0]]
     """
 
     def __init__(
         self,
         *,
-        n_features: int = 1 << 20,
+        input: str = "content",  # noqa: A002
         encoding: str = "utf-8",
         decode_error: str = "strict",
         strip_accents: Any = None,
         lowercase: bool = True,
+        preprocessor: Any = None,
+        tokenizer: Any = None,
         stop_words: Any = None,
-        token_pattern: str = r"(?u)\b\w\w+\b",
+        token_pattern: str | None = r"(?u)\b\w\w+\b",
         ngram_range: tuple[int, int] = (1, 1),
-        analyzer: str = "word",
+        analyzer: Any = "word",
+        n_features: int = 2**20,
         binary: bool = False,
-        dtype: Any = np.int64,
+        norm: str | None = "l2",
+        alternate_sign: bool = True,
+        dtype: Any = np.float64,
         n_jobs: int | None = None,
     ) -> None:
-        self.n_features = n_features
-        self.encoding = encoding
-        self.decode_error = decode_error
-        self.strip_accents = strip_accents
-        self.lowercase = lowercase
-        self.stop_words = stop_words
-        self.token_pattern = token_pattern
-        self.ngram_range = ngram_range
-        self.analyzer = analyzer
-        self.binary = binary
-        self.dtype = dtype
+        super().__init__(
+            input=input,
+            encoding=encoding,
+            decode_error=decode_error,
+            strip_accents=strip_accents,
+            lowercase=lowercase,
+            preprocessor=preprocessor,
+            tokenizer=tokenizer,
+            stop_words=stop_words,
+            token_pattern=token_pattern,
+            ngram_range=ngram_range,
+            analyzer=analyzer,
+            n_features=n_features,
+            binary=binary,
+            norm=norm,
+            alternate_sign=alternate_sign,
+            dtype=dtype,
+        )
         self.n_jobs = n_jobs
 
-    def fit(self, raw_documents: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Check the parameters; nothing is learned."""
-        self._vocabulary()
-        self._features()
+        super().fit(self._collection(X))
+        self._native_features()
         return self
 
-    def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
-        """Return the counts of documents, (n, n_features)."""
-        return self.transform(raw_documents)
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Check the parameters, and return the hashed counts of documents, (n, n_features)."""
+        self._validate_params()
+        self._warn_for_unused_params()
+        return self.transform(X)
 
-    def transform(self, raw_documents: Any) -> Any:
-        """Return the counts of documents, (n, n_features)."""
-        vocabulary, features = self._vocabulary(), self._features()
-        batches = self._batches(raw_documents, features)
-        return self._as_output(count_features(batches, features, vocabulary, self._engine()).counts)
+    def transform(self, X: Any) -> Any:
+        """Return the hashed counts of documents, (n, n_features)."""
+        self._validate_ngram_range()
+        features = self._native_features()
+        if features is None:
+            return super().transform(self._collection(X))
+        engine = self._engine()
+        parts = [self._hash(*count_all_features([batch], features, engine)) for batch in self._batches(X, features)]
+        rows = sparse.vstack(parts, format="csr") if parts else self._hash_words([])
+        if self.binary:
+            rows.data.fill(1)
+        if self.norm is not None and rows.shape[0]:
+            rows = normalize(rows, norm=self.norm, copy=False)
+        return _as_configured(rows)
 
-    def _vocabulary(self) -> HashedVocabulary:
-        size = self.n_features
-        if not isinstance(size, numbers.Integral) or not 2 <= int(size) <= 1 << 30 or int(size) & (int(size) - 1):
-            raise ValueError(f"n_features must be a power of two, such as 2**20, up to 2**30; got {size!r}")
-        return HashedVocabulary(int(size).bit_length() - 1)
+    def _hash(self, matrix: Any, words: Vocabulary) -> Any:
+        """Return counts of words as counts of hashes."""
+        counts, hashed = matrix.counts, self._hash_words(words)
+        values = counts.data.astype(self.dtype) * hashed.data[counts.indices]
+        shape = (counts.shape[0], self.n_features)
+        rows = sparse.csr_array((values, hashed.indices[counts.indices], counts.indptr), shape=shape)
+        rows.sum_duplicates()
+        return rows
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.requires_fit = False
-        return tags
-
-
-def _count_limit(name: str, value: Any, n: int) -> float:
-    """Return a limit on the number of documents, given as a number or as a share of n."""
-    if isinstance(value, numbers.Integral) and int(value) >= 1:
-        return float(value)
-    if isinstance(value, float | np.floating) and 0 <= value <= 1:
-        return float(value) * n
-    raise ValueError(f"{name} must be a whole number, 1 or more, or a float from 0 to 1; got {value!r}")
-
-
-def _given_vocabulary(vocabulary: Any) -> Vocabulary:
-    """Return the vocabulary that the user gives, in the order of its columns."""
-    if isinstance(vocabulary, Vocabulary):
-        return vocabulary
-    if isinstance(vocabulary, Mapping):
-        columns = sorted(vocabulary.values())
-        if columns != list(range(len(columns))):
-            raise ValueError(f"the columns of a vocabulary must be 0 to {len(columns) - 1}, each once")
-        words = sorted(vocabulary, key=lambda word: vocabulary[word])
-    else:
-        words = sorted(vocabulary) if isinstance(vocabulary, set | frozenset) else list(vocabulary)
-    if not words:
-        raise ValueError("empty vocabulary passed to fit")
-    return Vocabulary(words)
+    def _hash_words(self, words: Iterable[str]) -> Any:
+        """Return the column and the sign of each word as the one entry of a row."""
+        hasher = FeatureHasher(
+            self.n_features, input_type="string", dtype=self.dtype, alternate_sign=self.alternate_sign
+        )
+        tokens = [[word] for word in words]
+        return sparse.csr_array(hasher.transform(tokens) if tokens else ((0, self.n_features)), dtype=self.dtype)

@@ -1,0 +1,60 @@
+"""A copy of a test module of scikit-learn whose imports return classes of suffice."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from types import ModuleType
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+
+def load_tests(
+    module: str, home: str, replacements: Mapping[str, Any], leave_out: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return the tests of a module of scikit-learn, imported while names of another module are replaced.
+
+    Parameters
+    ----------
+    module
+        The test module.
+    home
+        The module that it imports the classes from.
+    replacements
+        The classes, or functions that make estimators, by the names that they replace.
+    leave_out
+        Words in the names of tests that do not use these classes.
+    """
+    spec = importlib.util.find_spec(module)
+    assert spec is not None
+    assert spec.origin is not None
+    copy = importlib.util.spec_from_file_location(f"suffice_runs_{module.replace('.', '_')}", spec.origin)
+    assert copy is not None
+    assert copy.loader is not None
+    tests: ModuleType = importlib.util.module_from_spec(copy)
+    sys.modules[tests.__name__] = tests  # tests pickle functions of their module
+    with patch.multiple(importlib.import_module(home), **replacements):
+        copy.loader.exec_module(tests)
+    chosen = {
+        name: value
+        for name, value in vars(tests).items()
+        if name.startswith("test_") and not any(word in name for word in leave_out)
+    }
+    for test in chosen.values():
+        test.pytestmark = [_with_list(mark) for mark in getattr(test, "pytestmark", [])]
+    return {**chosen, "test_every_difference_names_a_test": _test_every_difference_names_a_test}
+
+
+def _test_every_difference_names_a_test(request: pytest.FixtureRequest) -> None:
+    assert request.module.UNMATCHED == []
+
+
+def _with_list(mark: pytest.Mark) -> pytest.Mark:
+    """Return a mark of cases in a list: newer versions of pytest warn of generators."""
+    if mark.name != "parametrize" or isinstance(mark.args[1], Collection):
+        return mark
+    return pytest.mark.parametrize(mark.args[0], list(mark.args[1]), **mark.kwargs).mark
