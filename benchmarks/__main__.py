@@ -33,14 +33,18 @@ def main() -> None:
         wanted = any(word in section for word in only)
         known = {outcome.task: outcome for outcome in stored.get(section, [])}
         measured: list[Outcome] = []
+        listed: list[str] = []
         if wanted or any(word in name for word in only for name in known) or has_new or section not in stored:
             for task in tasks():
+                listed.append(task.name)
                 if wanted or any(word in task.name for word in only):
                     measured.append(measure(task))
                     print(_plain("\n".join(table(measured[-1:]).splitlines()[2:])), flush=True)
                 elif task.name in known:
                     measured.append(known[task.name])
-            stored[section] = measured
+            # Tasks whose data are missing here are not listed: a partial run keeps their rows.
+            kept = [outcome for name, outcome in known.items() if name not in listed and only != [""]]
+            stored[section] = [*measured, *kept]
     stored = {section: stored[section] for section in SECTIONS if stored.get(section)}
     tables = "\n\n".join(f"## {section}\n\n{table(outcomes)}" for section, outcomes in stored.items())
     RESULTS.write_text(json.dumps(to_json(stored), indent=1) + "\n")
