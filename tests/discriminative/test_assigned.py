@@ -140,7 +140,7 @@ def test_coefficients_of_another_shape_are_named() -> None:
     with pytest.raises(ValueError, match=r"coef_ and intercept_ have the shapes \(1, 2\) and \(1,\).*3 features"):
         model.predict(x)
     model.coef_ = np.ones((2, 3))
-    with pytest.raises(ValueError, match="coef_ has 2 rows; there must be 1"):
+    with pytest.raises(ValueError, match="coef_ has 2 rows; it must have 1"):
         model.predict(x)
 
 

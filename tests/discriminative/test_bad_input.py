@@ -69,7 +69,7 @@ COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
     "exposure": (lambda: PoissonRegression().fit(X, Y, exposure=Y), r"exposure\[0\] is 0; it must be above 0"),
     "exposure link": (lambda: LogisticRegression().fit(X, Y, exposure=Y + 1), "exposure needs a log link"),
     "trials": (lambda: GLM("binomial").fit(X, 3 * Y, trials=[2] * 6), r"y\[1\] is 3 of trials\[1\] = 2"),
-    "trials family": (lambda: PoissonRegression().fit(X, Y, trials=[2] * 6), "trials go with the bernoulli family"),
+    "trials family": (lambda: PoissonRegression().fit(X, Y, trials=[2] * 6), "trials need the bernoulli family"),
     "weights": (lambda: GLM().fit(X, Y, sample_weight=[-1.0] * 6), r"sample_weight\[0\] is -1"),
     "class weight": (lambda: LogisticRegression(class_weight={7: 1.0}).fit(X, Y), "class_weight names 7"),
     "class weights": (lambda: LogisticRegression(class_weight="even").fit(X, Y), "class_weight must be 'balanced'"),
@@ -82,7 +82,7 @@ COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
         r"`classes=\[0, 2\]` is not the same as on last call to partial_fit",
     ),
     "penalty": (lambda: LogisticRegression(penalty="l2").fit(X, Y), "penalty must be None or 'firth'"),
-    "firth and l2": (lambda: LogisticRegression(penalty="firth", l2=1.0).fit(X, Y), "takes the place of l2 and l1"),
+    "firth and l2": (lambda: LogisticRegression(penalty="firth", l2=1.0).fit(X, Y), "replaces l2 and l1"),
     "firth of three": (
         lambda: LogisticRegression(penalty="firth").fit(X, np.arange(6) % 3),
         "for two classes; y has 3",
@@ -103,7 +103,7 @@ COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
     "no interval of a lasso": (lambda: GLM(l1=0.1).fit(X, Y).predict_interval(X), "there is no .*: l1 > 0"),
     "no interval of classes": (
         lambda: LogisticRegression().fit(X, np.arange(len(Y)) % 2).predict_interval(X, of="observation"),
-        "an observation is a class, of which there is no interval: give of='mean'",
+        "an observation is a class, which has no interval: give of='mean'",
     ),
     "no interval of a quasi-likelihood": (
         lambda: GLM("poisson", dispersion="pearson").fit(X, np.arange(len(Y))).predict_interval(X, of="observation"),
@@ -131,14 +131,14 @@ COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "lags of another": (
         lambda: GLM(lags=2).fit(X, Y),
-        "lags go with covariance='newey-west'; covariance is 'classical'",
+        "lags need covariance='newey-west'; covariance is 'classical'",
     ),
     "no groups": (lambda: GLM(covariance="clustered").fit(X, Y), "covariance='clustered' needs groups: give"),
     "no groups of linear": (
         lambda: LinearRegression(covariance="clustered").fit(X, Y),
         "'clustered' needs groups: give",
     ),
-    "groups in vain": (lambda: GLM().fit(X, Y, groups=Y), "groups are used by covariance='clustered' alone"),
+    "groups in vain": (lambda: GLM().fit(X, Y, groups=Y), "groups need covariance='clustered'"),
     "a missing group": (
         lambda: GLM(covariance="clustered").fit(X, Y, groups=[None, *Y[1:]]),
         r"groups\[0\] is None; every row needs a group",
@@ -165,7 +165,7 @@ COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "score of proportions": (
         lambda: GLM("beta").fit(X, (Y + 1) / 3).score(X, (Y + 1) / 3),
-        r"there is no deviance to score beta/logit by: use its log-likelihood in summary\(\)",
+        r"beta/logit has no deviance, and so no score: use its log-likelihood in summary\(\)",
     ),
     "other parts later": (
         lambda: (
@@ -175,7 +175,7 @@ COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "stochastic steps of proportions": (
         lambda: GLM("beta", solver="stochastic").fit(X, (Y + 1) / 3),
-        "there are no stochastic steps for beta/logit, whose precision is one for all rows: use another solver",
+        "there are no stochastic steps for beta/logit, whose precision is common to all rows: use another solver",
     ),
     "targets beside a stream": (
         lambda: LinearRegression().fit(iter([(X, Y)]), Y),
@@ -199,7 +199,7 @@ COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: SoftmaxRegression().partial_fit(X, Y).partial_fit(X, Y + 1),
         "do not exist in the initial classes",
     ),
-    "summary of batches": (lambda: PoissonRegression().partial_fit(X, Y).summary(), "use fit for a summary"),
+    "summary of batches": (lambda: PoissonRegression().partial_fit(X, Y).summary(), "for standard errors: use fit"),
     "merging": (lambda: LinearRegression().fit(X, Y) + LinearRegression().fit(X[:, :1], Y), "do not go together"),
 }
 
@@ -252,7 +252,9 @@ def test_intercepts_without_features_that_matter() -> None:
 def test_linear_models_of_other_features_or_of_no_model_do_not_add() -> None:
     mine = LinearRegression().fit(pd.DataFrame(X, columns=["a", "b"]), Y)
     theirs = LinearRegression().fit(pd.DataFrame(X, columns=["a", "c"]), Y)
-    with pytest.raises(ValueError, match=r"models of the features \['a', 'b'\] and \['a', 'c'\] do not go together"):
+    with pytest.raises(
+        ValueError, match=r"models of different features cannot be added: \['a', 'b'\] and \['a', 'c'\]"
+    ):
         mine + theirs
     with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for \+: 'LinearRegression' and 'int'"):
         mine + 1  # type: ignore[operator]

@@ -205,7 +205,7 @@ def test_linear_regression_row_by_row_refuses_sums(tmp_path: Path) -> None:
     fitted = LinearRegression(solver=StochasticGradient(step=0.02, epochs=2, tol=10.0)).fit(x, y)
     for each, targets in ((model, np.column_stack([y, -y])), (fitted, y)):
         for ask in (lambda each=each: each + each, lambda each=each, y=targets: each.forget(x[:3], y[:3])):
-            with pytest.raises(ValueError, match=r"found row by row .* not read from the sums"):
+            with pytest.raises(ValueError, match=r"computed from the rows .* not from the sums"):
                 ask()
     normal = fitted.with_params(solver="normal")
     np.testing.assert_allclose(normal.coef_, LinearRegression().fit(x, y).coef_)

@@ -208,13 +208,13 @@ def test_a_collinear_column_has_no_influence_of_its_own() -> None:
     [
         (
             lambda x, y: LinearRegression().fit(x, np.c_[y, y]).diagnostics(x, np.c_[y, y]),
-            "diagnostics are of one target",
+            "diagnostics need one target",
         ),
         (lambda x, y: LinearRegression(l1=1.0).fit(x, y).diagnostics(x, y), "there are no diagnostics under l1 > 0"),
         (lambda x, y: PoissonRegression(l1=1.0).fit(x, y).diagnostics(x, y), "there are no diagnostics under l1 > 0"),
         (
             lambda x, y: SoftmaxRegression().fit(x, y % 3).diagnostics(x, y % 3),
-            "models with one linear predictor a row",
+            "diagnostics need one linear predictor per row",
         ),
         (lambda x, y: PoissonRegression().fit(x, y).diagnostics(None), "diagnostics needs the rows of the fit"),
         (

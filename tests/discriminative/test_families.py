@@ -149,7 +149,7 @@ def test_units_do_not_matter(family, units):
 def test_zeros_that_a_column_tells_apart_are_said_to_be_separated():
     group = (X[:, :1] > 1).astype(float)
     y = np.where(group[:, 0] > 0, 0.0, COUNTS)
-    with pytest.warns(SeparationWarning, match="y is 0"):
+    with pytest.warns(SeparationWarning, match="with y = 0"):
         model = GLM(NegativeBinomial(2)).fit(group, y)
     assert not model.solution_.converged
     assert model.separation_.of == "counts"

@@ -152,7 +152,7 @@ def test_shares_on_other_arrays() -> None:
 
 
 def test_classes_have_no_trials() -> None:
-    with pytest.raises(ValueError, match="trials go with counts of successes, but y of LogisticRegression holds"):
+    with pytest.raises(ValueError, match="trials need counts of successes, but y of LogisticRegression holds"):
         LogisticRegression().fit(np.arange(4.0)[:, None], [3, 5, 5, 3], trials=[9, 9, 9, 9])
 
 

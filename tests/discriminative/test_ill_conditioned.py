@@ -122,6 +122,6 @@ def test_sums_alone_tell_how_many_digits_they_know() -> None:
     X, y = np.column_stack([x, x + 1e-6 * e]), x + random.normal(size=300)
     whole = LinearRegression().fit(X, y)
     merged = LinearRegression().fit(X[:150], y[:150]) + LinearRegression().fit(X[150:], y[150:])
-    assert "nearly depend on each other" not in str(whole.summary())
-    assert "the sums tell the coefficients to about 3 decimal digits" in str(merged.summary())
+    assert "nearly collinear" not in str(whole.summary())
+    assert "the sums give about 3 correct decimal digits of the coefficients" in str(merged.summary())
     np.testing.assert_allclose(merged.coef_, whole.coef_, rtol=1e-2)

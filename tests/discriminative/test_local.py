@@ -195,7 +195,7 @@ def test_auto_of_rows_in_one_place_and_of_one_row() -> None:
     model = LocallyWeightedRegression("auto").fit(np.ones((5, 2)), np.arange(5.0))
     assert model.bandwidth_ == 1.0
     assert model.predict([[1.0, 1.0]])[0] == pytest.approx(2.0)
-    with pytest.raises(ValueError, match="needs two rows"):
+    with pytest.raises(ValueError, match="needs at least two rows"):
         LocallyWeightedRegression("auto").fit([[1.0]], [1.0])
 
 

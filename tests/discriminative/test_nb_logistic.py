@@ -217,7 +217,7 @@ def test_bad_input_is_named(name: str) -> None:
 
 
 def test_few_rounds_are_said_to_be_too_few() -> None:
-    with pytest.warns(ConvergenceWarning, match="max_iter=1 rounds were made, and theta falls short"):
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 rounds were made, and theta is about"):
         NBLogisticRegression(max_iter=1, tol=1e-9).fit(X, Y)
 
 

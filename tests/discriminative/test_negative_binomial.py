@@ -103,7 +103,7 @@ def test_what_cannot_estimate_theta_says_so() -> None:
         GLM(NegativeBinomial()).partial_fit(X, y)
     with pytest.raises(ValueError, match="path does not estimate theta"):
         GLM(NegativeBinomial()).path(X, y)
-    with pytest.raises(ValueError, match="the canonical link depends on theta, which is not known"):
+    with pytest.raises(ValueError, match="the canonical link depends on theta, which is unknown"):
         GLM(NegativeBinomial(), "canonical").fit(X, y)
     with pytest.raises(ValueError, match=r"naive Bayes does not estimate theta of NegativeBinomial\(theta=None\)"):
         FamilyNB(NegativeBinomial()).fit(X, y > 3)
@@ -112,4 +112,4 @@ def test_what_cannot_estimate_theta_says_so() -> None:
 def test_a_theta_that_did_not_settle_is_told() -> None:
     with pytest.warns(ConvergenceWarning, match="GLM did not converge|theta of the negative binomial") as told:
         GLM(NegativeBinomial(), max_iter=2, solver="newton").fit(r_design("counts"), ROWS["y"])
-    assert any("theta of the negative binomial did not settle in 2 rounds" in str(each.message) for each in told)
+    assert any("theta of the negative binomial did not converge in 2 rounds" in str(each.message) for each in told)

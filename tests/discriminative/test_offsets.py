@@ -51,7 +51,7 @@ def test_score_is_the_share_of_deviance_beside_the_best_level_with_offsets(name:
 def test_trials_alone_score_as_shares_do() -> None:
     model = GLM("binomial").fit(X, SPROUTED, trials=SEEDS)
     assert model.score(X, SPROUTED, trials=SEEDS) == pytest.approx(model.score(X, SPROUTED / SEEDS, SEEDS))
-    with pytest.raises(ValueError, match="successes must be 0 to the trials"):
+    with pytest.raises(ValueError, match="successes must be between 0 and the trials"):
         model.score(X, SPROUTED, trials=np.ones(150))
     with pytest.raises(ValueError, match="exposure needs a log link"):
         model.score(X, SPROUTED, trials=SEEDS, exposure=HOURS)

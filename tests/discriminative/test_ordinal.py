@@ -169,7 +169,7 @@ def test_separated_classes_are_told() -> None:
 
 def test_columns_that_depend_on_others_are_named() -> None:
     frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 0] - X[:, 1], "one": 1.0})
-    with pytest.warns(CollinearityWarning, match="c = a combination of a, b; one is a constant"):
+    with pytest.warns(CollinearityWarning, match="c = a combination of a, b; one is constant"):
         model = OrdinalRegression(order=ORDER).fit(frame, Y)
     plain = OrdinalRegression(order=ORDER).fit(frame[["a", "b"]], Y)
     np.testing.assert_allclose(model.predict_proba(frame), plain.predict_proba(frame[["a", "b"]]), atol=1e-6)
@@ -178,9 +178,9 @@ def test_columns_that_depend_on_others_are_named() -> None:
 @pytest.mark.parametrize(
     ("settings", "y", "message"),
     [
-        ({}, Y, r"y holds text, \['bad', 'fair', .* whose order is not known: give order="),
+        ({}, Y, r"y holds text, \['bad', 'fair', .* whose order is unknown: give order="),
         ({"order": ["bad", "good"]}, Y, r"y holds 'fair', which is not in order=\['bad', 'good'\]"),
-        ({"order": [*ORDER, "best"]}, Y, "there are no rows of the class 'best', or none with a weight"),
+        ({"order": [*ORDER, "best"]}, Y, "there are no rows of the class 'best' with a weight above 0"),
         ({"order": ["bad", "bad"]}, Y, "order must name 2 different classes or more, each once"),
         ({"link": "log"}, Y, "link must be one of logit, probit, cloglog; got 'log'"),
         ({"l2": -1.0}, Y, "l2 must be a finite number, 0 or more; got -1.0"),

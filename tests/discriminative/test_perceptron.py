@@ -142,7 +142,7 @@ def test_rows_that_overlap_are_told():
     assert model.why_ == f"all 7 epochs are over, and there were {model.mistakes_[-1]} mistakes in the last"
     stopped = Perceptron(tol=0.01, random_state=0).fit(x, y)
     assert 6 <= stopped.n_iter_ < 100
-    assert stopped.why_ == "the share of mistakes has not fallen by 0.01 for 5 epochs"
+    assert stopped.why_ == "the share of mistakes has not decreased by 0.01 for 5 epochs"
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -184,7 +184,7 @@ def test_other_weights_and_dispersions_are_read_from_the_same_sums() -> None:
     ]
     close((halves[0] + halves[1]).summary().inference.bic, precise.summary().inference.bic, 1e-9)
     assert (halves[0] + halves[1]).forget(x[30:], data["y"][30:], data["w"][30:]).summary().inference.rows == 30
-    with pytest.raises(ValueError, match="covariance='HC1' is estimated from the rows"):
+    with pytest.raises(ValueError, match="covariance='HC1' needs the rows"):
         model.with_params(weights="sampling")
 
 

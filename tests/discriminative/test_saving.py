@@ -81,7 +81,7 @@ def test_files_whose_parts_do_not_go_together_are_refused(tmp_path: Path) -> Non
     LinearRegression().fit(x, y).save(path)
     contents = read(path)
     write(path, replace(contents, statistics={"sum": EventCounts(Labels.of([0]), np.ones(1), np.ones((1, 2)))}))
-    with pytest.raises(StoreError, match="the sum must be of normal equations; it is a EventCounts"):
+    with pytest.raises(StoreError, match="the sum must be NormalEquations; it is a EventCounts"):
         suffice.load(path)
     write(path, replace(contents, settings={**contents.settings, "features": 3}))
     with pytest.raises(StoreError, match="the sum is of 2 features, the model of 3"):
@@ -90,5 +90,5 @@ def test_files_whose_parts_do_not_go_together_are_refused(tmp_path: Path) -> Non
     contents = read(path)
     classes = {**contents.settings["classes"], "names": [0, 1, 2]}
     write(path, replace(contents, settings={**contents.settings, "classes": classes}))
-    with pytest.raises(StoreError, match="family='bernoulli' has two classes and one target"):
+    with pytest.raises(StoreError, match="family='bernoulli' needs two classes and one target"):
         suffice.load(path)

@@ -72,14 +72,14 @@ def test_a_robust_covariance_is_refused_once_the_rows_are_others(change: Any) ->
     model = change(LinearRegression(covariance="HC3").fit(X, Z))
     np.testing.assert_allclose(model.predict(X), change(LinearRegression().fit(X, Z)).predict(X))
     for ask in (model.summary, lambda: model.predict_interval(X)):
-        with pytest.raises(ValueError, match=r"covariance='HC3' is estimated from all rows at once.*with_params"):
+        with pytest.raises(ValueError, match=r"covariance='HC3' needs all rows at once.*with_params"):
             ask()
     plain = model.with_params(covariance="classical")
     assert str(plain.summary()) == str(change(LinearRegression().fit(X, Z)).summary())
 
 
 def test_batches_alone_have_no_robust_covariance() -> None:
-    with pytest.raises(ValueError, match="covariance='HC3' is estimated from all rows at once"):
+    with pytest.raises(ValueError, match="covariance='HC3' needs all rows at once"):
         LinearRegression(covariance="HC3").partial_fit(X, Z).summary()
 
 
@@ -88,9 +88,9 @@ def test_other_parameters_are_read_with_their_own_errors() -> None:
     expected = LinearRegression(l2=50.0).fit(X, Z)
     assert str(model.with_params(l2=50.0, covariance="classical").summary()) == str(expected.summary())
     for params in ({"l2": 50.0}, {"covariance": "HC0"}, {"fit_intercept": False}):
-        with pytest.raises(ValueError, match="is estimated from the rows, and the sums do not hold them"):
+        with pytest.raises(ValueError, match="needs the rows, and the model keeps only their sums"):
             model.with_params(**params)
-    with pytest.raises(ValueError, match="finds theta from the rows, and the sums do not hold them"):
+    with pytest.raises(ValueError, match="needs the rows, and the model keeps only their sums"):
         expected.with_params(solver="newton")
     assert str(LinearRegression("newton").fit(X, Z).with_params(solver="normal", l2=50.0).summary()) == str(
         expected.summary()

@@ -455,14 +455,14 @@ LINEAR = [
         made(LinearRegression, covariance="HC3"),
         real,
         y="numbers",
-        refuses=dict.fromkeys(["batch_by_batch", "row_by_row", "a_sum_of_models"], "estimated from all rows at once"),
+        refuses=dict.fromkeys(["batch_by_batch", "row_by_row", "a_sum_of_models"], "needs all rows at once"),
     ),
     Entry(
         "LinearRegression, clustered",
         made(LinearRegression, covariance="clustered"),
         clustered(real),
         y="numbers",
-        refuses=dict.fromkeys(["batch_by_batch", "row_by_row", "a_sum_of_models"], "estimated from all rows at once"),
+        refuses=dict.fromkeys(["batch_by_batch", "row_by_row", "a_sum_of_models"], "needs all rows at once"),
     ),
     Entry(
         "LinearRegression, precision weights",
@@ -572,7 +572,7 @@ ITERATIVE = [
     regression("GLM dirichlet", made(GLM, "dirichlet"), compositions, y="shares"),
 ]
 
-SPARSE_LOCAL = {"sparse_rows": "keeps dense rows", **ITERATED}
+SPARSE_LOCAL = {"sparse_rows": "needs dense rows", **ITERATED}
 ONE_BANDWIDTH = {"units_of_each_column": "one bandwidth for columns in different units"}
 OTHERS = [
     Entry(
@@ -589,7 +589,7 @@ OTHERS = [
         made(LocallyWeightedRegression, "auto"),
         real,
         y="numbers",
-        refuses={**SPARSE_LOCAL, "row_by_row": "needs two rows at least"},
+        refuses={**SPARSE_LOCAL, "row_by_row": "needs at least two rows"},
         differs={**ONE_BANDWIDTH, "weights_are_repetitions": COPIES},
     ),
     Entry(

@@ -137,7 +137,7 @@ FAULTS = (
         "corrections of an ill-conditioned solution from several parts are added in float64",
         "inference",
         "src/suffice/discriminative/orthogonal.py",
-        "return total  # the sums of parts cancel: they are added in extended precision too",
+        "return total  # sums of parts cancel: they are added in extended precision too",
         "return np.asarray(total, dtype=np.float64)",
         ("tests/discriminative/test_ill_conditioned.py::test_rows_in_every_form_have_the_same_answers",),
     ),

@@ -100,7 +100,7 @@ def test_a_solver_whose_settings_are_not_known_cannot_be_saved(tmp_path):
             return BarzilaiBorwein().minimise(objective, start)
 
     model = LogisticRegression(solver=Plain()).fit(X, CLASSES)
-    with pytest.raises(TypeError, match="cannot be saved, as its settings are not known: make Plain a dataclass"):
+    with pytest.raises(TypeError, match="cannot be saved, as its settings are unknown: make Plain a dataclass"):
         model.save(tmp_path / "model")
 
 

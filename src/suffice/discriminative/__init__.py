@@ -1,4 +1,4 @@
-"""Models of p(y | x): the linear family and its neighbours."""
+"""Models of p(y | x): linear and generalised linear models, ordinal and local regression, the perceptron."""
 
 from suffice.discriminative.analysis_of_deviance import anova
 from suffice.discriminative.base import CollinearityWarning

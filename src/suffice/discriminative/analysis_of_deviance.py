@@ -42,17 +42,17 @@ def anova(
     test
         ``"lr"``: the likelihood ratio, a chi-squared test of the difference of deviances over the dispersion.
         ``"f"``: the same over its degrees of freedom, for a dispersion that is estimated. ``"auto"``: the one of these
-        that suits the family. ``"wald"``: by the covariance of the larger model, robust ones included. ``"score"``:
-        Rao's, by the gradient at the smaller model, for two models or more; it needs the rows of the fit.
+        that fits the family. ``"wald"``: Wald test by the covariance of the larger model, robust ones included.
+        ``"score"``: Rao's score test at the smaller model, for two or more models; it needs the rows of the fit.
     kind
-        Of one model: ``"sequential"``, each term beside those before it, as R's ``anova``; ``"type 2"``, each beside
-        all others that do not contain it, as ``Anova`` of R's car (a term contains another where its name, cut at
+        For one model: ``"sequential"``, each term given those before it, as R's ``anova``; ``"type 2"``, each given
+        all others that do not contain it, as ``Anova`` of R's car (a term contains another if its name, split at
         ``:``, has all parts of the other's).
     terms
-        Of one model: the names of coefficients of each term, in order. By default every coefficient is a term.
+        For one model: the names of the coefficients of each term, in order. By default every coefficient is a term.
     X, y, sample_weight, **rows
         The rows of the fit and their ``offset``, ``exposure`` and ``trials``: for the terms of one model, and for
-        ``test="score"``. :class:`~suffice.LinearRegression` needs none for its terms: its sums tell.
+        ``test="score"``. :class:`~suffice.LinearRegression` needs none for its terms: it computes them from its sums.
 
     Returns
     -------
@@ -89,13 +89,13 @@ def anova(
 
 
 def _checked(model: Any) -> Inference:
-    """Return what is known of a fitted model; raise where it has no tests."""
+    """Return the inference of a fitted model; raise if it has no tests."""
     if not isinstance(model, LinearRegression | Regression):
         raise TypeError(f"anova is for fitted regressions; got {model!r}")
     fit = model.summary().inference
     params = model._params
     if params.l1 > 0 or params.l2 > 0 or getattr(params, "penalty", None) is not None:
-        raise ValueError(f"{type(model).__name__} has a penalty: deviances of penalised fits are no test")
+        raise ValueError(f"{type(model).__name__} has a penalty: deviances of penalised fits do not give a test")
     return fit
 
 
@@ -146,7 +146,7 @@ def _formula(fit: Inference) -> str:
 
 
 def _check_nested(small: Inference, large: Inference) -> None:
-    """Raise where one model is not a part of another, fitted to the same rows."""
+    """Raise if the models are not nested, or not fitted to the same rows."""
     if small.title.partition(" ")[2] != large.title.partition(" ")[2]:
         raise ValueError(f"models of one family and link are compared; got {small.title} and {large.title}")
     if small.rows != large.rows or not np.isclose(small.null_deviance, large.null_deviance, rtol=1e-6, equal_nan=True):
@@ -160,7 +160,7 @@ def _check_nested(small: Inference, large: Inference) -> None:
             f"{large.rank}"
         )
     if small.deviance < large.deviance * (1 - 1e-9):
-        raise ValueError(f"{_formula(small)} is no part of {_formula(large)}: it has the smaller deviance")
+        raise ValueError(f"{_formula(small)} is not nested in {_formula(large)}: it has the smaller deviance")
 
 
 class _Test(NamedTuple):
@@ -177,7 +177,7 @@ class _Test(NamedTuple):
 
 
 def _deviance_test(difference: float, df: float, fit: Inference, by_f: bool) -> _Test:
-    """Return the test of a difference of deviances, beside the dispersion of the largest model."""
+    """Return the test of a difference of deviances, scaled by the dispersion of the largest model."""
     if by_f:
         free = fit.df_residual if fit.estimates_dispersion else np.inf
         statistic = max(difference, 0.0) / df / fit.dispersion if df else np.nan
@@ -190,17 +190,15 @@ def _deviance_test(difference: float, df: float, fit: Inference, by_f: bool) -> 
 def _wald(fit: Inference, names: Iterable[str]) -> _Test:
     places = [fit.names.index(name) for name in names]
     if not places:
-        raise ValueError(
-            "Wald's test is of coefficients that the larger model has besides, by their names: it has none"
-        )
+        raise ValueError("the Wald test needs coefficients that the larger model alone has, by name: it has none")
     found = fit.wald_test(np.eye(len(fit.names))[places])
     return _Test("F" if np.isfinite(found.df_residual) else "chi2", found.df, found.statistic, found.p)
 
 
 def _score(small: Any, large: Any, smaller: Inference, top: Inference, X: Any, y: Any, given: dict[str, Any]) -> _Test:
-    """Return Rao's test: how steep the likelihood of the larger model is at the smaller one."""
+    """Return Rao's score test: the gradient of the larger model's likelihood at the smaller model."""
     if isinstance(large, LinearRegression):
-        raise ValueError("test='score' is for generalised linear models; of least squares, F tests the same")
+        raise ValueError("test='score' is for generalised linear models; for least squares give test='f'")
     with rows_of_fit(large, "a score test", X, y, plain=True, **given) as rows:
         theta = np.zeros(large.solution_.theta.shape)
         names = large._names()
@@ -228,7 +226,7 @@ def _test_terms(
     columns = _columns_of_terms(features, terms)
     if test == "wald":
         if kind == "sequential":
-            raise ValueError("test='wald' is of each term beside all others: give kind='type 2'")
+            raise ValueError("test='wald' tests each term given all others: give kind='type 2'")
         found = {
             name: _wald(fit, _all_of(fit, [features[place] for place in places])) for name, places in columns.items()
         }
@@ -242,12 +240,12 @@ def _test_terms(
 
 
 def _all_of(fit: Inference, names: Sequence[str]) -> list[str]:
-    """Return the coefficients of some features, of every class where there are several."""
+    """Return the coefficients of some features, for every class if there are several."""
     return [name for name in fit.names if name in names or name.partition(": ")[2] in names]
 
 
 def _columns_of_terms(features: Sequence[str], terms: Mapping[str, Sequence[str]] | None) -> dict[str, list[int]]:
-    """Return the places of the features of each term."""
+    """Return the positions of the features of each term."""
     if terms is None:
         return {name: [place] for place, name in enumerate(features)}
     places = {name: place for place, name in enumerate(features)}
@@ -261,7 +259,7 @@ def _columns_of_terms(features: Sequence[str], terms: Mapping[str, Sequence[str]
     missing = [name for name, place in places.items() if every.count(place) != 1]
     if missing:
         raise ValueError(
-            f"every coefficient belongs to one term; {missing[0]!r} belongs to {every.count(places[missing[0]])}"
+            f"every coefficient must belong to one term; {missing[0]!r} belongs to {every.count(places[missing[0]])}"
         )
     return found
 
@@ -274,7 +272,7 @@ class _Fitted(NamedTuple):
 
 
 class _Deviances:
-    """The deviance of models with some of the features, each computed once."""
+    """The deviances of models with subsets of the features, each computed once."""
 
     def __init__(self, model: Any, fit: Inference) -> None:
         self.model, self.fit = model, fit
@@ -283,7 +281,7 @@ class _Deviances:
     def from_sums(self, model: LinearRegression) -> _Deviances:
         products = products_of(model.statistics_, bool(model._params.fit_intercept))
         if products.yy.shape != (1, 1):
-            raise ValueError(f"anova is of one target; y has {len(products.yy)}")
+            raise ValueError(f"anova needs one target; y has {len(products.yy)}")
 
         def find(places: list[int]) -> _Fitted:
             factored = Symmetric.of(products.xx[np.ix_(places, places)])
@@ -339,7 +337,7 @@ def _terms_by_deviance(
 
 
 def _contains(term: str, other: str) -> bool:
-    """Whether a term is an interaction of another with something else.
+    """Whether a term is an interaction that contains another term.
 
     Examples
     --------

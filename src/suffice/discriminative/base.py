@@ -48,8 +48,8 @@ from suffice.user_warnings import warn_user
 class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[misc]
     """A model of y whose predictors are z = theta' [1, x]: one column of theta per predictor.
 
-    Answers follow ``coef_`` and ``intercept_``, assigned or changed in place; what was estimated beside them at the fit
-    is refused once they were.
+    Predictions use ``coef_`` and ``intercept_`` as they are now, also if assigned or changed in place after the fit;
+    inference then raises.
     """
 
     fit_intercept: bool
@@ -60,7 +60,7 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
     intercept_: Any
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether there is something to predict from."""
+        """Whether the model can predict."""
         return "coef_" in vars(self)
 
     def _check_fitted(self) -> None:
@@ -68,7 +68,7 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
             check_is_fitted(self)
 
     def _linear(self, theta: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
-        """Return coefficients, (t, d), and intercepts, (t,): those of a theta, or as the attributes hold them now."""
+        """Return coefficients, (t, d), and intercepts, (t,): those of a theta, or the current attributes."""
         if theta is not None:
             first = int(self._params.fit_intercept)
             return np.array(theta[first:].T, order="C"), theta[0].copy() if first else np.zeros(theta.shape[1])
@@ -77,13 +77,13 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
         if coef.ndim != 2 or coef.shape[1] != self.n_features_in_ or len(intercept) not in (1, len(coef)):
             raise ValueError(
                 f"coef_ and intercept_ have the shapes {np.shape(self.coef_)} and {np.shape(self.intercept_)}, which "
-                f"do not go with {self.n_features_in_} features: assign arrays of the shapes that fit gave them"
+                f"do not match {self.n_features_in_} features: assign arrays of the shapes that fit set"
             )
         return coef, np.array(np.broadcast_to(intercept, (len(coef),)))
 
     @property
     def theta_(self) -> FloatArray:
-        """The coefficients as the notes write them, (p, t), the intercept first where there is one; read-only."""
+        """The coefficients, (p, t), the intercept first if there is one; read-only."""
         theta = self._stacked(*self._linear())
         theta.flags.writeable = False
         return theta
@@ -101,11 +101,11 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
         return self._linear(theta)
 
     def _set_theta(self, theta: FloatArray) -> None:
-        """Show theta, (p, t), as fitted attributes."""
+        """Set the fitted attributes from theta, (p, t)."""
         self.coef_, self.intercept_ = self._shown(theta)
 
     def _is_assigned(self, theta: FloatArray) -> bool:
-        """Whether ``coef_`` or ``intercept_`` are other than those of a theta, (p, t)."""
+        """Whether ``coef_`` or ``intercept_`` differ from those of a theta, (p, t)."""
         coef, intercept = self._shown(theta)
         return not (np.array_equal(self.coef_, coef) and np.array_equal(self.intercept_, intercept))
 
@@ -114,15 +114,15 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
         """Return theta as it was learned, (p, t)."""
 
     def _check_unassigned(self, what: str) -> None:
-        """Raise if coefficients were changed after the fit and the result depends on the fit."""
+        """Raise if coefficients were changed after the fit: the result would not be that of the fit."""
         if self._is_assigned(self._fitted_theta()):
             raise ValueError(
                 f"coef_ or intercept_ was changed after the fit: {what} would not be that of these coefficients; fit "
-                "again, or set them back"
+                "again, or restore them"
             )
 
     def _read(self, X: Any, coef: FloatArray, intercept: FloatArray, reading: Reading = JOINT) -> Any:
-        """Return a reading of x coef' + intercept for every row, in the rows' array library."""
+        """Return a function of x coef' + intercept for every row, in the rows' array library."""
         self._check_fitted()
         x = validation.features(self, X, reset=False)
         with validation.naming_cells():
@@ -131,11 +131,11 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
 
     @property
     def _least_features(self) -> int:
-        """How many columns X must have; without any, an intercept is the model."""
+        """The minimum number of columns of X; 0 if the intercept alone is a model."""
         return int(not self.fit_intercept)
 
     def _as_read(self, x: Any) -> Any:
-        """Return features as the predictors are linear in them."""
+        """Return the features in which the predictors are linear."""
         return x
 
     def _names(self) -> list[str]:
@@ -152,17 +152,17 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
     def covariance_(self) -> Covariance:
         """The covariance of the coefficients, (q, q), theta column by column, with their names.
 
-        It is the one that ``covariance`` chose at the fit, and behind every standard error, test and interval. NaN for
-        coefficients that the rows do not determine.
+        Its kind is the parameter ``covariance`` of the fit. Every standard error, test and interval uses it. NaN for
+        coefficients that are not identified.
         """
         self._check_fitted()
         self._check_unassigned("the covariance")
         try:
             fit = self._inference()
         except ValueError as error:
-            raise AttributeError(f"covariance_ is not known: {error}") from None
+            raise AttributeError(f"covariance_ is unknown: {error}") from None
         if fit.covariance is None:
-            raise AttributeError(f"covariance_ is not known: {'; '.join(fit.notes)}")
+            raise AttributeError(f"covariance_ is unknown: {'; '.join(fit.notes)}")
         return Covariance(fit.names, fit.covariance, fit.covariance_kind)
 
     def confint(
@@ -179,11 +179,11 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
         Parameters
         ----------
         level
-            The probability with which an interval covers the truth.
+            Confidence level.
         method
-            ``"wald"``: the estimate and its standard error, by ``covariance``. ``"profile"``: where the likelihood
-            falls far enough, the other coefficients being refitted, as R's ``confint`` of a glm; it needs the rows of
-            the fit once more, since a model keeps none. Of :class:`~suffice.LinearRegression` both are the same.
+            ``"wald"``: from the estimate and its standard error, by ``covariance``. ``"profile"``: from the profile
+            likelihood, as R's ``confint`` of a glm; it needs the rows of the fit again, as a model does not keep
+            them. For :class:`~suffice.LinearRegression` both are the same.
         X, y, sample_weight, **rows
             For ``"profile"``: the rows of the fit, and their ``offset``, ``exposure`` and ``trials``.
 
@@ -212,7 +212,7 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
         return ResultTable(f"{100 * level:g}% intervals, {kind}", fit.names, columns, fit.notes)
 
     def _profile(self, level: float, X: Any, y: Any, **rows: Any) -> FloatArray:
-        """Return the profile likelihood interval of each parameter that moves, (q, 2)."""
+        """Return the profile likelihood interval of each free parameter, (q, 2)."""
         return self._inference().interval(level)
 
     def contrast(self, contrasts: str | Sequence[str], level: float = 0.95) -> ResultTable:
@@ -222,9 +222,10 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
         ----------
         contrasts
             Linear expressions in the names of coefficients, as ``"x1 - x2"``, ``"2 * x1 + x2 = 1"``; one or several.
-            Any name may stand between backquotes. A right-hand side is what the test supposes; 0 by default.
+            Names may be quoted with backquotes. The right-hand side is the value under the null hypothesis, 0 by
+            default.
         level
-            The probability with which an interval covers the truth.
+            Confidence level.
 
         Returns
         -------
@@ -244,12 +245,12 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
         return estimate_contrasts(self._inference(), contrasts, level)
 
     def summary(self, level: float = 0.95) -> Summary:
-        """Return a table of coefficients with standard errors, tests and intervals, and how well the model fits.
+        """Return a table of coefficients with standard errors, tests and intervals, and the goodness of fit.
 
         Parameters
         ----------
         level
-            The probability with which an interval covers the truth.
+            Confidence level.
 
         Returns
         -------
@@ -261,13 +262,13 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
         return self._inference().summary(level)
 
     def _restore_features(self, settings: Any) -> Self:
-        """Take back the number and names of the features from a file's settings."""
+        """Restore the number and names of the features from a file's settings."""
         parameters.restore_features(self, settings)
         return self
 
 
 def linear_scores(coef: FloatArray, intercept: FloatArray, reading: Reading, batch: Batch, kernels: Any) -> Any:
-    """Return a reading of x coef' + intercept for every row of a batch."""
+    """Return a function of x coef' + intercept for every row of a batch."""
     return kernels.linear_scores(batch, coef, intercept, reading)
 
 
@@ -284,7 +285,7 @@ class ScoredClasses(ClassifierInPartsMixin, LinearPredictor):
         tags.input_tags.sparse = True
         return tags
 
-    _one_predictor_of_two: ClassVar[bool] = True  # whether two classes have one predictor, that of the second
+    _one_predictor_of_two: ClassVar[bool] = True  # whether two classes have one predictor, the log-odds of the second
     _two: bool  # whether there are two classes, and one predictor
 
     def _set_labels(self, labels: Labels) -> None:
@@ -297,7 +298,7 @@ class ScoredClasses(ClassifierInPartsMixin, LinearPredictor):
         coef, intercept = self._linear()
         expected = 1 if self._two else len(self._labels)
         if len(coef) != expected:
-            raise ValueError(f"coef_ has {len(coef)} rows; there must be {expected}, as fit gave it")
+            raise ValueError(f"coef_ has {len(coef)} rows; it must have {expected}, as fit set it")
         if self._two:
             return np.concatenate([np.zeros_like(coef), coef]), np.concatenate([np.zeros(1), intercept])
         return coef, intercept
@@ -321,12 +322,12 @@ class ScoredClasses(ClassifierInPartsMixin, LinearPredictor):
         return self._moved(scores, offset)[:, 0]
 
     def _moved(self, scores: Any, offset: Any) -> Any:
-        """Return scores of all classes, or of the second beside the first, with the rows' offsets added."""
+        """Return scores of all classes, or the log-odds of the second, with the rows' offsets added."""
         known = validation.per_row("offset", offset, scores.shape[0])
         if known is None:
             return scores
         classes = len(self._labels)
-        moves = np.arange(classes) == 1 if self._two else np.arange(classes) < classes - 1  # one has no predictor
+        moves = np.arange(classes) == 1 if self._two else np.arange(classes) < classes - 1  # one class has no predictor
         shift = np.outer(known, moves)
         return scores + beside(scores, shift if scores.shape[1] > 1 else shift[:, 1:] - shift[:, :1])
 
@@ -356,7 +357,7 @@ class ScoredClasses(ClassifierInPartsMixin, LinearPredictor):
         return self._ask(X, Reading("log_posterior"), offset)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> float:
-        """Return the accuracy: the share of rows whose class is predicted.
+        """Return the accuracy: the share of rows whose class is predicted correctly.
 
         Parameters
         ----------
@@ -378,12 +379,12 @@ class ScoredClasses(ClassifierInPartsMixin, LinearPredictor):
     def _restore_classes(self, settings: Any) -> None:
         self._set_labels(Labels(tuple(settings["classes"]["names"])))
         if len(self._labels) < 2:
-            raise ValueError(f"a classifier has two classes at least; the file names {list(self._labels)!r}")
+            raise ValueError(f"a classifier has at least two classes; the file names {list(self._labels)!r}")
         like = np.empty(0, dtype=object) if settings["classes"]["dtype"] == "O" else None
         self.classes_ = validation.classes_array(self._labels, like)
 
 
-#: The solvers that a file names, by the name of the class.
+#: The solvers of model files, by class name.
 SOLVERS: dict[str, type] = {
     kind.__name__: kind
     for kind in (
@@ -398,7 +399,7 @@ SOLVERS: dict[str, type] = {
 
 
 def write_solver(solver: Any) -> dict[str, Any]:
-    """Return a solver as a file holds it: its name, or that of its class where it is the user's, and its settings.
+    """Return a solver as a file stores it: its name, or the class name of a user's solver, and its settings.
 
     Examples
     --------
@@ -408,8 +409,8 @@ def write_solver(solver: Any) -> dict[str, Any]:
     kind = type(solver)
     if not is_dataclass(solver):
         raise TypeError(
-            f"solver={solver!r} cannot be saved, as its settings are not known: make {kind.__name__} a dataclass, or "
-            "set_params(solver='auto') before saving; a fitted model does not change by that"
+            f"solver={solver!r} cannot be saved, as its settings are unknown: make {kind.__name__} a dataclass, or "
+            "set_params(solver='auto') before saving, which does not change a fitted model"
         )
     own = SOLVERS.get(kind.__name__) is not kind
     settings = {field.name: getattr(solver, field.name) for field in fields(solver)}
@@ -417,7 +418,7 @@ def write_solver(solver: Any) -> dict[str, Any]:
 
 
 def read_solver(plain: Mapping[str, Any], given: Mapping[str, type]) -> Any:
-    """Return the solver that :func:`write_solver` wrote; a class of the user's is taken from those given."""
+    """Return the solver that :func:`write_solver` wrote; a user's class is looked up among those given."""
     settings = dict(plain)
     name = settings.pop("solver")
     known: dict[str, type] = {**SOLVERS, **given}
@@ -431,7 +432,7 @@ def read_solver(plain: Mapping[str, Any], given: Mapping[str, type]) -> Any:
 
 
 def warn_unless_converged(model: Any, solution: Solution) -> None:
-    """Warn where a solver has not converged, with the last line of its trace."""
+    """Warn if a solver has not converged, with the last line of its trace."""
     if not solution.converged:
         last = f"; {solution.trace[-1]}" if solution.trace else ""
         warn_user(
@@ -441,7 +442,7 @@ def warn_unless_converged(model: Any, solution: Solution) -> None:
 
 
 def warn_unsolved(model: Any, l1: float) -> None:
-    """Warn where an elastic net could not be read from sums."""
+    """Warn if an elastic net could not be solved from sums."""
     warn_user(
         f"{type(model).__name__} did not converge: the conditions for a minimum do not hold at l1={l1:g}, as columns "
         "nearly depend on each other. Standardise the columns, or give l2 > 0",
@@ -450,15 +451,15 @@ def warn_unsolved(model: Any, l1: float) -> None:
 
 
 class CollinearityWarning(UserWarning):
-    """Columns that are sums of multiples of others: their coefficients are not determined by the rows."""
+    """Columns are linear combinations of others: their coefficients are not identified."""
 
 
 class PrecisionWarning(UserWarning):
-    """Numbers of which rounding leaves no digit, and which are not given."""
+    """Results without any correct digit after rounding, which are not given."""
 
 
 def dependence(name: str, others: list[str]) -> str:
-    """Return a sentence about a column that is a combination of others, or of none.
+    """Return a sentence about a column that is a linear combination of others, or constant.
 
     Examples
     --------
@@ -468,8 +469,17 @@ def dependence(name: str, others: list[str]) -> str:
     return f"{name} = a combination of {', '.join(others)}" if others else f"{name} is constant"
 
 
+def warn_of_collinearity(model: Any, sentences: list[str]) -> None:
+    """Warn of collinear columns, given a sentence about each."""
+    warn_user(
+        f"{type(model).__name__}: {'; '.join(sentences[:10])}. Their coefficients are not identified: the solution of "
+        "least norm is given. Drop the columns, or give l2 > 0",
+        CollinearityWarning,
+    )
+
+
 def check_penalties(model: Any) -> None:
-    """Raise where a penalty or a tolerance makes no sense."""
+    """Raise if a penalty or a tolerance is invalid."""
     for name in ("l2", "l1"):
         value = getattr(model, name)
         if not (isinstance(value, int | float | np.number) and 0 <= value < np.inf):
@@ -483,7 +493,7 @@ WEIGHTS = ("frequency", "precision", "sampling")
 
 
 def check_inference_settings(model: Any) -> None:
-    """Raise where ``weights``, ``dispersion``, ``covariance`` or ``lags`` of a model make no sense."""
+    """Raise if ``weights``, ``dispersion``, ``covariance`` or ``lags`` of a model are invalid."""
     if model.weights not in WEIGHTS:
         raise ValueError(f"weights must be one of {', '.join(WEIGHTS)}; got {model.weights!r}")
     number = isinstance(model.dispersion, int | float | np.number) and not isinstance(model.dispersion, bool)
@@ -495,19 +505,19 @@ def check_inference_settings(model: Any) -> None:
     if lags is not None and not (isinstance(lags, int | np.integer) and not isinstance(lags, bool) and lags >= 0):
         raise ValueError(f"lags must be None or a whole number, 0 or more; got {lags!r}")
     if lags is not None and model.covariance != "newey-west":
-        raise ValueError(f"lags go with covariance='newey-west'; covariance is {model.covariance!r}")
+        raise ValueError(f"lags need covariance='newey-west'; covariance is {model.covariance!r}")
 
 
 def check_groups(covariance: str, groups: Any) -> None:
-    """Raise where groups are given and not used, or needed and not given; None where they are not known yet."""
+    """Raise if groups are given but not used, or needed but not given; None if that is not yet known."""
     if covariance == "clustered" and groups is None:
         raise ValueError("covariance='clustered' needs groups: give fit(X, y, groups=...), the cluster of each row")
     if covariance != "clustered" and groups is not None:
-        raise ValueError(f"groups are used by covariance='clustered' alone; covariance is {covariance!r}")
+        raise ValueError(f"groups need covariance='clustered'; covariance is {covariance!r}")
 
 
 def covariance_kind(covariance: str, weights: str) -> str:
-    """Return the covariance that is estimated: sampling weights have no classical one.
+    """Return the kind of covariance that is estimated: sampling weights have no classical one.
 
     Examples
     --------
@@ -518,7 +528,7 @@ def covariance_kind(covariance: str, weights: str) -> str:
 
 
 def weights_as_trials(rows: Batch) -> Batch:
-    """Return rows whose weights tell how many observations each target is the mean of.
+    """Return rows whose weights are the number of observations that each target is the mean of.
 
     Examples
     --------
@@ -529,7 +539,7 @@ def weights_as_trials(rows: Batch) -> Batch:
 
 
 def solvers_written(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return an estimator's parameters as its file holds them: a solver as its name and settings."""
+    """Return an estimator's parameters as its file stores them: a solver as its name and settings."""
     plain = dict(settings)
     for name, value in settings.items():
         if hasattr(value, "minimise"):

@@ -19,15 +19,15 @@ def class_weights(
     weight: FloatArray | None,
     total: FloatArray | None = None,
 ) -> FloatArray | None:
-    """Return the weights of rows, multiplied by those of their classes; None where every row counts once.
+    """Return the weights of rows times those of their classes; None if every weight is 1.
 
     Parameters
     ----------
     given
-        ``"balanced"``: inverse to how much the rows of a class weigh in all; a weight for each class by its label, 1
-        for those not named; or None.
+        ``"balanced"``: inverse to the total weight of a class; a weight for each class by its label, 1 by default; or
+        None.
     total
-        How much the rows of each class weigh in all, (k,), where these are some of many.
+        The total weight of each class, (k,), if these rows are a part of all.
 
     Examples
     --------

@@ -25,11 +25,11 @@ class Combination(NamedTuple):
 
     @property
     def is_constant(self) -> bool:
-        """Whether no coefficient is in it."""
+        """Whether it has no coefficient."""
         return not self.weights.any()
 
     def plus(self, other: Combination, times: float = 1.0) -> Combination:
-        """Return this and a multiple of another."""
+        """Return this plus a multiple of another."""
         return Combination(self.weights + times * other.weights, self.constant + times * other.constant)
 
     def times(self, factor: float) -> Combination:
@@ -38,10 +38,10 @@ class Combination(NamedTuple):
 
 
 def parse_combination(text: str, names: Sequence[str]) -> Combination:
-    """Return the linear combination that a text says: names, numbers, + - * / ( ) and one =.
+    """Parse a linear combination: names, numbers, + - * / ( ) and one =.
 
-    Names with other characters than letters, digits, dots and underscores are found too, the longest first, and any
-    name may stand between backquotes; one that is a number must.
+    Names may have characters other than letters, digits, dots and underscores; the longest match is taken. Any name
+    may be quoted with backquotes; one that is a number must be.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def parse_combination(text: str, names: Sequence[str]) -> Combination:
 
 
 class _Parser:
-    """Reads one combination, by recursive descent."""
+    """Recursive-descent parser of one combination."""
 
     def __init__(self, text: str, names: Sequence[str]) -> None:
         if not isinstance(text, str):
@@ -73,7 +73,7 @@ class _Parser:
         if self.place < len(self.text):
             raise self._error(f"{self.text[self.place]!r} is not expected at position {self.place}")
         if found.is_constant:
-            raise self._error("there is no coefficient in it")
+            raise self._error("it has no coefficient")
         return found
 
     def _sum(self) -> Combination:
@@ -100,7 +100,7 @@ class _Parser:
             elif self._take("/"):
                 other = self._factor()
                 if not other.is_constant or other.constant == 0:
-                    raise self._error("what is divided by must be a number other than 0")
+                    raise self._error("a divisor must be a number other than 0")
                 found = found.times(1 / other.constant)
             else:
                 return found
@@ -160,8 +160,8 @@ def _is_word(letter: str) -> bool:
 def estimate_contrasts(fit: Inference, contrasts: str | Sequence[str], level: float = 0.95) -> ResultTable:
     """Return estimates, errors, tests and intervals of linear combinations of coefficients.
 
-    ``details`` of the table has Wald's test of all of them together. A right-hand side, as in ``"x1 - x2 = 1"``, is
-    what the test supposes; estimates and intervals are of the left-hand side.
+    ``details`` of the table has the Wald test of all of them together. A right-hand side, as in ``"x1 - x2 = 1"``, is
+    the value under the null hypothesis; estimates and intervals are of the left-hand side.
     """
     texts = (contrasts,) if isinstance(contrasts, str) else tuple(contrasts)
     if not texts:

@@ -11,14 +11,14 @@ from scipy import special, stats
 from suffice.families import Response, Tweedie
 from suffice.statistics.base import FloatArray
 
-#: The distribution function of a family of one's own with counts is summed up to so many.
+#: Largest count up to which the probabilities of a user's family are summed.
 LARGEST_COUNT = 1 << 20
-#: Numbers in a block of such sums.
+#: Numbers in a block of these sums.
 _BLOCK = 1 << 20
 
 
 class Tails(NamedTuple):
-    """Logs of the probabilities on both sides of values, each with the value itself, and whether that has any."""
+    """Log-probabilities of both tails, each with the value itself, and whether the value has a positive probability."""
 
     log_below: FloatArray  # log P(Y <= y)
     log_above: FloatArray  # log P(Y >= y)
@@ -39,14 +39,14 @@ def has_distribution(response: Response) -> bool:
 
 
 def tails(response: Response, y: Any, mean: Any, dispersion: Any = 1.0, trials: Any = None) -> Tails:
-    """Return the log-probabilities of values no larger and no smaller than y, under a response with these means.
+    """Return log P(Y <= y) and log P(Y >= y) of a response with these means.
 
     Parameters
     ----------
     y, mean, dispersion
         Arrays that broadcast. The dispersion of a beta response is one over its precision.
     trials
-        Of proportions (bernoulli): what they are shares of.
+        The number of trials of proportions (bernoulli).
 
     Examples
     --------
@@ -72,10 +72,10 @@ def tails(response: Response, y: Any, mean: Any, dispersion: Any = 1.0, trials: 
             return Tails(beta.logcdf(y), beta.logsf(y))
         if has_distribution(response):
             return _summed(response, y, mean)
-    raise ValueError(f"the distribution function of {response.name} is not known: there are no quantiles of it")
+    raise ValueError(f"the distribution function of {response.name} is unknown: it has no quantiles")
 
 
-#: Of a family, its means and dispersions: the distribution in scipy.
+#: The scipy distribution of each family, given means and dispersions.
 _DISTRIBUTIONS: dict[str, Any] = {
     "gaussian": lambda family, mean, phi: stats.norm(mean, np.sqrt(phi)),
     "gamma": lambda family, mean, phi: stats.gamma(1 / phi, scale=mean * phi),
@@ -87,7 +87,7 @@ _DISTRIBUTIONS: dict[str, Any] = {
 
 
 def _share_below(response: Response, y: FloatArray, mean: FloatArray, dispersion: float) -> FloatArray:
-    """Return P(Y <= y), by a function that reads arrays at once where there is one."""
+    """Return P(Y <= y), by a vectorised function if there is one."""
     name = response.family.name
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if name == "gamma":
@@ -106,7 +106,7 @@ def _discrete(law: Any, y: FloatArray) -> Tails:
 
 
 def _tweedie(family: Any, y: FloatArray, mean: FloatArray, phi: FloatArray) -> Tails:
-    """Return the tails of a Poisson number of gamma amounts, summed over that number."""
+    """Return the tails of a compound Poisson-gamma distribution, summed over the Poisson count."""
     assert isinstance(family, Tweedie)
     p = family.power
     shape = np.broadcast_shapes(y.shape, mean.shape, phi.shape)
@@ -124,7 +124,7 @@ def _tweedie(family: Any, y: FloatArray, mean: FloatArray, phi: FloatArray) -> T
         chance = stats.poisson.pmf(j, centre[:, None])
         amounts = np.maximum(j, 1.0) * (2 - p) / (p - 1)
         at = (y[block] / scale[block])[:, None]
-        # Without an amount the sum is 0, which is no larger than any y, and no smaller than 0.
+        # A count of 0 gives the value 0: P(0 <= y) = 1 for all y, P(0 >= y) = 1 for y = 0 only.
         below[block] = (chance * np.where(j == 0, 1.0, special.gammainc(amounts, at))).sum(axis=1)
         no_amount = np.where(at > 0, 0.0, 1.0)
         above[block] = (chance * np.where(j == 0, no_amount, special.gammaincc(amounts, at))).sum(axis=1)
@@ -132,12 +132,12 @@ def _tweedie(family: Any, y: FloatArray, mean: FloatArray, phi: FloatArray) -> T
 
 
 def _summed(response: Response, y: FloatArray, mean: FloatArray) -> Tails:
-    """Return the tails of counts of a family of one's own, by the sum of its probabilities."""
+    """Return the tails of counts of a user's family, by the sum of its probabilities."""
     shape = np.broadcast_shapes(y.shape, mean.shape)
     y, mean = np.broadcast_to(y, shape).ravel(), np.broadcast_to(mean, shape).ravel()
     most = int(y.max(initial=0.0))
     if most > LARGEST_COUNT:
-        raise ValueError(f"the distribution function of {response.name} is summed, and y of {most} is too large for it")
+        raise ValueError(f"y = {most} is too large: the distribution function of {response.name} is a sum over counts")
     counts = np.arange(most + 1, dtype=np.float64)
     below, at = np.empty(len(y)), np.empty(len(y))
     for block in np.array_split(np.arange(len(y)), max(1, len(y) * (most + 1) // _BLOCK)):
@@ -159,19 +159,19 @@ def predictive_quantiles(
     df: float,
     support: tuple[float, float],
 ) -> FloatArray:
-    """Return quantiles of new observations, (n,), whose predictors are known with an error.
+    """Return quantiles of new observations, (n,), whose predictors have a standard error.
 
     The distribution function is that of the response, averaged over Student's distribution of the predictor by
-    quadrature of Gauss and Hermite.
+    Gauss-Hermite quadrature.
 
     Parameters
     ----------
     share
-        The probability of values no larger.
+        The probability P(Y <= quantile).
     predictor, error
         The linear predictor of each row and its standard error, (n,).
     df
-        The degrees of freedom of the error; infinite for a normal one.
+        The degrees of freedom of the error; infinity if it is normal.
     support
         The ends of the range of the means.
     """
@@ -201,20 +201,20 @@ def predictive_quantiles(
         if not long.any():
             break
         low = np.where(long, centre + 2 * (low - centre), low)
-    if discrete:  # the smallest count whose share is large enough
+    if discrete:  # the smallest count whose cumulative probability is large enough
         low, high = np.full(len(z), -1.0), np.ceil(high)
         while (high - low > 1).any():
             middle = np.floor((low + high) / 2)
             enough = shares(middle) >= share
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
         return np.asarray(high)
-    at_end = shares(low) >= share  # 0 may have a probability of its own
+    at_end = shares(low) >= share  # 0 may have a positive probability
     high = np.where(at_end, low, high)
     return _root(lambda y: shares(y) - share, low, high)
 
 
 def _root(function: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray) -> FloatArray:
-    """Return where increasing functions are 0, which are below it at the low end and above at the high one: Ridders."""
+    """Return the roots of increasing functions between low and high, by Ridders' method."""
     below, above = function(low), function(high)
     found = high
     for _ in range(60):

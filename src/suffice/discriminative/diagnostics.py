@@ -1,4 +1,4 @@
-"""Diagnostics of a fit, row by row: residuals of every kind, leverage, influence; and variance inflation."""
+"""Diagnostics of a fit: residuals, leverage and influence of each row; variance inflation factors."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ from suffice.kernels import Batch
 from suffice.solvers.linear_algebra import Symmetric
 from suffice.statistics.base import FloatArray
 
-#: A row that alone decides what is fitted to it has leverage 1 and no residual: leverages end here.
+#: Leverages are cut off here: at 1 the residual is 0, and its standardised value 0 / 0.
 MOST = 1 - 1e-8
-#: A text lists so many rows.
+#: Most rows listed in a text.
 LISTED = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Diagnostics:
-    """Residuals and influence of each row of a fit. Of rows without weight they are NaN.
+    """Residuals and influence of each row of a fit; NaN for rows of weight 0.
 
-    Where weights are frequencies, what is said of a row is of one of its observations.
+    If weights are frequencies, the values of a row are those of one of its observations.
     """
 
     title: str  #: the model, its family and link
     names: tuple[str, ...]  #: of the p coefficients
-    rank: int  #: how many parameters were fitted
-    rows: float  #: how many observations there are
+    rank: int  #: number of fitted parameters
+    rows: float  #: number of observations
     dispersion: float
     linear_predictor: FloatArray  #: (n,)
     fitted: FloatArray  #: (n,), the means
-    response: FloatArray  #: (n,), y less its mean
-    pearson: FloatArray  #: (n,), over the root of the variance function
-    deviance: FloatArray  #: (n,), the root of the row's deviance, with the sign of the response residual
+    response: FloatArray  #: (n,), y - mean
+    pearson: FloatArray  #: (n,), (y - mean) / sqrt(V(mean))
+    deviance: FloatArray  #: (n,), square root of the row's deviance, with the sign of the response residual
     working: FloatArray  #: (n,), on the scale of the linear predictor
     quantile: FloatArray  #: (n,), normal quantiles of P(y), drawn between P(< y) and P(<= y) where y is discrete
     leverage: FloatArray  #: (n,), the diagonal of the hat matrix
-    standardised_pearson: FloatArray  #: (n,), over the root of the dispersion times 1 less the leverage
-    standardised_deviance: FloatArray  #: (n,), the same of deviance residuals
-    studentised: FloatArray  #: (n,), the same without the row: R's ``rstudent``
-    cooks_distance: FloatArray  #: (n,), how far all coefficients would move without the row
-    dfbetas: FloatArray | None  #: (n, p), how far each would, in standard errors; None where it was not asked for
+    standardised_pearson: FloatArray  #: (n,), pearson / sqrt(dispersion (1 - leverage))
+    standardised_deviance: FloatArray  #: (n,), the same for deviance residuals
+    studentised: FloatArray  #: (n,), with the dispersion estimated without the row: R's ``rstudent``
+    cooks_distance: FloatArray  #: (n,), Cook's distance: the change of all coefficients without the row
+    dfbetas: FloatArray | None  #: (n, p), the change of each coefficient in standard errors; None if not requested
     vif: ResultTable  #: the variance inflation factors
     notes: tuple[str, ...] = ()
 
@@ -107,7 +107,7 @@ def _quantiles(values: FloatArray) -> FloatArray:
 
 
 class FittedModel(NamedTuple):
-    """What diagnostics need to know of a fit."""
+    """The facts of a fit that diagnostics need."""
 
     title: str
     names: tuple[str, ...]  # of the coefficients
@@ -116,12 +116,12 @@ class FittedModel(NamedTuple):
     df_residual: float
     dispersion: float
     deviance: float
-    fixed_dispersion: bool  # whether residuals are not scaled by an estimate of it
-    likelihood: bool  # whether the family's distribution holds, or there is a quasi-likelihood
+    fixed_dispersion: bool  # whether the dispersion is known, not estimated
+    likelihood: bool  # whether the family's distribution holds; False for a quasi-likelihood
 
     @classmethod
     def of(cls, fit: Inference, fixed_dispersion: bool, likelihood: bool) -> FittedModel:
-        """Return what is known of a fit."""
+        """Return the facts of a fit."""
         facts = fit.rank, fit.rows, fit.df_residual, fit.dispersion, fit.deviance
         return cls(fit.title, fit.names, *facts, fixed_dispersion, likelihood)
 
@@ -141,17 +141,17 @@ def diagnose(
     Parameters
     ----------
     objective, theta, layout
-        The rows, and theta as a solver sees them; the way to theta as it is.
+        The rows and theta in the solver's coordinates; the layout that maps theta back.
     information
-        The negative expected Hessian, that of a penalty included.
+        The negative expected Hessian, including that of the penalty.
     model
         Facts of the fit.
     dfbetas
-        Whether DFBETAs are wanted.
+        Whether to compute DFBETAs.
     terms
         The coefficients of each term, for variance inflation.
     seed
-        Of the quantile residuals of discrete responses.
+        Random seed of the quantile residuals of discrete responses.
     """
     factored = Symmetric.of(information)
     covariance = layout.covariance_outward(factored.inverse())
@@ -196,12 +196,12 @@ def diagnose(
             vif=variance_inflation(covariance, model.names, objective.intercept, terms),
             notes=()
             if with_quantiles
-            else (f"there are no quantile residuals: the distribution of {objective.response.name} is not known",),
+            else (f"there are no quantile residuals: the distribution of {objective.response.name} is unknown",),
         )
 
 
 class _Part(NamedTuple):
-    """What is computed of some rows."""
+    """Diagnostics of some rows."""
 
     linear_predictor: FloatArray
     fitted: FloatArray
@@ -210,10 +210,10 @@ class _Part(NamedTuple):
     deviance: FloatArray
     working: FloatArray
     leverage: FloatArray
-    left_out: FloatArray  # the root of the dispersion, estimated from deviance residuals without the row
+    left_out: FloatArray  # square root of the dispersion, estimated from deviance residuals without the row
     log_below: FloatArray
     log_above: FloatArray
-    changes: FloatArray  # (n, p), of the coefficients without the row
+    changes: FloatArray  # (n, p), change of the coefficients without the row
 
 
 def _diagnose_batch(
@@ -270,7 +270,7 @@ def _diagnose_rows(
 
 
 def _quantile_residuals(response: Response, log_below: FloatArray, log_above: FloatArray, seed: Any) -> FloatArray:
-    """Return normal quantiles of the rows' probabilities; of discrete targets, drawn within their own share."""
+    """Return normal quantiles of P(Y <= y); for discrete targets, drawn uniformly between P(Y < y) and P(Y <= y)."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if response.likelihood.is_discrete or response.family.name == "tweedie":
             own = np.maximum(np.exp(log_below) + np.exp(log_above) - 1, 0.0)
@@ -286,19 +286,19 @@ def _quantile_residuals(response: Response, log_below: FloatArray, log_above: Fl
 def variance_inflation(
     covariance: FloatArray, names: Sequence[str], intercept: bool, terms: Mapping[str, Sequence[str]] | None = None
 ) -> ResultTable:
-    """Return how much the variance of each coefficient is larger than without the other columns.
+    """Return variance inflation factors: the variance of each coefficient over that without the other columns.
 
     Parameters
     ----------
     covariance
-        Of the coefficients, (p, p), that of an intercept first.
+        Of the coefficients, (p, p), an intercept first.
     names
         Of the coefficients.
     intercept
-        Whether the first is an intercept, which is left out.
+        Whether the first is an intercept, which has no factor.
     terms
-        The coefficients of each term: of several, it is the generalised factor of Fox and Monette, as ``vif`` of R's
-        car. By default every coefficient is a term.
+        The coefficients of each term; a term of several has the generalised factor of Fox and Monette, as ``vif`` of
+        R's car. By default every coefficient is a term.
 
     Examples
     --------
@@ -331,7 +331,7 @@ def variance_inflation(
 
 
 def with_rows_without_weight(found: Diagnostics, sample_weight: Any) -> Diagnostics:
-    """Return diagnostics with NaN for the rows that were left out, as their weight is 0; of rows in memory."""
+    """Return diagnostics with NaN for the rows of weight 0, which were left out; for rows in memory."""
     shape = getattr(sample_weight, "shape", None)
     if (shape is None and not isinstance(sample_weight, list | tuple)) or shape == ():
         return found

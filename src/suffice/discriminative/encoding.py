@@ -17,7 +17,7 @@ from suffice.statistics.base import FloatArray
 
 
 def weight_factors(weight: FloatArray | None, often: FloatArray | None) -> FloatArray | None:
-    """Return the weights of the classes of rows, which multiplied the weights of the rows themselves; None of None.
+    """Return the class weights of rows: total weight over row weight; None for None.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def weight_factors(weight: FloatArray | None, often: FloatArray | None) -> Float
 
 
 def holds_means(response: Response, rows: Batch) -> bool:
-    """Whether the weights of rows are trials or exposures: targets that are counts, or 0 and 1, are whole numbers.
+    """Whether the weights of rows are trials or exposures: then some targets are not whole numbers.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def holds_means(response: Response, rows: Batch) -> bool:
 
 
 def drop_rows_without_weight(rows: Batch) -> Batch:
-    """Return the rows whose weight is not 0: the predictor of another may be so large that its terms overflow.
+    """Return the rows of weight above 0: the terms of others may overflow.
 
     Examples
     --------
@@ -61,11 +61,11 @@ def drop_rows_without_weight(rows: Batch) -> Batch:
 
 
 class EncodedPart(NamedTuple):
-    """Rows of one part; where y is classes, it holds codes of the labels that these rows have."""
+    """Rows of one part; classes in y are coded by the labels of this part."""
 
     batch: Batch
     labels: Labels | None = None
-    like: Any = None  #: an empty array of the type the labels came in
+    like: Any = None  #: an empty array of the type of the labels
 
 
 class Seen(NamedTuple):
@@ -73,7 +73,7 @@ class Seen(NamedTuple):
 
     summary: Summary
     labels: Labels | None  #: all classes
-    weights: FloatArray  #: of the rows of each class
+    weights: FloatArray  #: total weight of each class
     example: Any  #: targets of every class; or one row of numbers
     trials: bool = False  #: whether targets are means of several trials
 
@@ -87,7 +87,7 @@ class Seen(NamedTuple):
         return cls(Summary.of(batch), labels, weights, validation.classes_array(labels, like))
 
     def plus(self, other: Seen) -> Seen:
-        """Return the result for both; codes are those of the union of the labels."""
+        """Return the result for both; codes refer to the union of the labels."""
         if self.labels is None or other.labels is None:
             example = self.example if len(self.example) else other.example
             return Seen(self.summary.plus(other.summary), None, self.weights, example, self.trials or other.trials)

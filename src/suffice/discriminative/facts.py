@@ -19,7 +19,7 @@ from suffice.kernels.array_blocks import to_host
 from suffice.solvers import Newton
 from suffice.statistics.base import FloatArray
 
-#: Families whose log-likelihood is taken at the deviance over the rows as the dispersion, as in R.
+#: Families whose log-likelihood is computed at dispersion = deviance / rows, as in R.
 AT_DEVIANCE = ("gaussian", "gamma", "inverse_gaussian")
 
 
@@ -27,13 +27,13 @@ AT_DEVIANCE = ("gaussian", "gamma", "inverse_gaussian")
 class Facts:
     """Facts about a fit, besides its coefficients."""
 
-    rows: float  #: how many rows there are, each counted by its sample weight, a row of several trials once
+    rows: float  #: number of observations: the sum of the sample weights, a row of several trials counted once
     log_likelihood: float
     null_log_likelihood: float
     deviance: float
     null_deviance: float
     dispersion: float
-    rank: int  #: how many parameters the rows determine
+    rank: int  #: number of identified parameters
 
     def plain(self) -> dict[str, Any]:
         """Return the facts as plain values."""
@@ -46,7 +46,7 @@ class Facts:
 
 
 def estimates_dispersion(response: Response, dispersion: str | float) -> bool:
-    """Whether the dispersion is estimated from the rows, so that tests are of Student's t.
+    """Whether the dispersion is estimated, so that tests use Student's t.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def estimates_dispersion(response: Response, dispersion: str | float) -> bool:
 
 
 def check_dispersion(response: Response, dispersion: str | float) -> None:
-    """Raise where a family has no dispersion of the kind that is asked for."""
+    """Raise if a family has no dispersion of the requested kind."""
     if dispersion != "family" and not (response.likelihood.has_deviance and response.family is not Multinomial):
         raise ValueError(
             f"dispersion={dispersion!r} is for families with one predictor a row; that of {response.name} is 1: give "
@@ -81,7 +81,7 @@ def facts_of(
     value
         The log-likelihood at theta, without the penalty and the terms that do not depend on theta.
     weights
-        What the weights of rows mean: ``"frequency"``, or another of
+        The meaning of row weights: ``"frequency"``, or another of
         :data:`~suffice.discriminative.base.WEIGHTS`.
     dispersion
         ``"family"``, ``"pearson"`` or a number.
@@ -89,9 +89,9 @@ def facts_of(
     Notes
     -----
     The dispersion of standard errors is Pearson's statistic over the residual degrees of freedom. The log-likelihood of
-    the families in :data:`AT_DEVIANCE` is taken at the deviance over the rows, as in R (of a gaussian and an inverse
-    gaussian that is where it is largest), that of others with a dispersion at the one of standard errors.
-    Quasi-likelihoods, of counts or classes with a dispersion, have none.
+    the families in :data:`AT_DEVIANCE` is computed at dispersion = deviance / rows, as in R (the maximum likelihood
+    estimate for a gaussian and an inverse gaussian), that of other families with a dispersion at the dispersion of
+    standard errors. Quasi-likelihoods (counts or classes with a dispersion) have none.
     """
     response, pinned = likelihood.response, likelihood.pinned(theta) if likelihood.symmetric else theta
     check_dispersion(response, dispersion)
@@ -102,7 +102,7 @@ def facts_of(
     null = _null_value(likelihood, terms) if likelihood.intercept else _at_zero(likelihood, pinned, _value)
     deviance, null_deviance = np.maximum(2 * (best - np.array([value, null])), 0.0).tolist()
     if response.family is Gaussian:
-        # From the residuals themselves: at a mean of 1e8 the difference of likelihoods has no digits left.
+        # From the residuals: the difference of likelihoods cancels, and at a mean of 1e8 no digit is left.
         deviance = terms.pearson
         if not likelihood.intercept:
             null_deviance = _at_zero(likelihood, pinned, Response.deviance)
@@ -130,7 +130,7 @@ def facts_of(
 def _full_value(
     likelihood: NegativeLogLikelihood, best: float, deviance: float, dispersion: float, logs: float
 ) -> float:
-    """Return the log-likelihood with all its terms, of a family with a dispersion."""
+    """Return the log-likelihood of a family with a dispersion, with all its terms."""
     if not dispersion > 0:
         return np.nan
     return (best - deviance / 2) / dispersion + _base_at(likelihood, dispersion, logs)
@@ -139,7 +139,7 @@ def _full_value(
 def _at_zero(
     likelihood: NegativeLogLikelihood, theta: FloatArray, measure: Callable[[Response, Any, Any], Any]
 ) -> float:
-    """Return the sum of a measure of rows whose predictors are their offsets alone; NaN where these are impossible."""
+    """Return the sum of a measure of rows whose predictors are their offsets; NaN if these are out of range."""
     what = partial(_measured_at_zero, measure, likelihood.response, theta.shape[1])
     total = float(sum(likelihood.data.map(what)))
     return total if np.isfinite(total) else np.nan
@@ -161,13 +161,13 @@ def _value(response: Response, z: FloatArray, y: Any) -> Any:
 
 
 def _null_value(likelihood: NegativeLogLikelihood, terms: _Terms) -> float:
-    """Return the log-likelihood of the best model without features, offsets and an intercept kept."""
+    """Return the log-likelihood of the null model: an intercept, if there is one, and offsets."""
     response, counts = likelihood.response, terms.counts
     if not terms.offset and response.family is Multinomial:
         return float((counts[counts > 0] * np.log(counts[counts > 0] / counts.sum())).sum())
     mean = terms.mean
     if not terms.offset and likelihood.predictors == len(mean) == 1:
-        # The value is linear in y: one row with the mean represents all.
+        # The value is linear in y: one row with the mean is enough.
         if mean[0] >= 0 or response.link.name == "identity":
             return likelihood.weight * float(response.saturated(mean)[0])
         start = response.start(mean[0])  # other links have no negative means
@@ -192,15 +192,15 @@ class _Terms:
 
     weight: float  #: of the rows
     mean: FloatArray  #: (k,), of y
-    spread: FloatArray  #: (k,), the sum of the squares of y about its mean
-    counts: FloatArray  #: the weight of each class, of a multinomial family
+    spread: FloatArray  #: (k,), the sum of squares of y about its mean
+    counts: FloatArray  #: total weight of each class, for a multinomial family
     offset: bool  #: whether rows have offsets
-    rows: float  #: the weight of the rows, each of several trials counted once
-    saturated: float  #: the log-likelihood of a model that predicts every row
-    base: float  #: the log-likelihood's terms that do not depend on theta
-    logs: float  #: the sum of log y, of a gamma family
-    log_weight: float  #: the sum of the logs of weights that are precisions, of a gaussian family
-    pearson: float  #: the squares of what is left of y over V(mean), where a dispersion is estimated
+    rows: float  #: total weight, a row of several trials counted once
+    saturated: float  #: log-likelihood of the saturated model
+    base: float  #: terms of the log-likelihood that do not depend on theta
+    logs: float  #: the sum of log y, for a gamma family
+    log_weight: float  #: the sum of the logs of precision weights, for a gaussian family
+    pearson: float  #: Pearson's statistic, the sum of (y - mean)² / V(mean), if a dispersion is estimated
 
     def __add__(self, other: _Terms) -> _Terms:
         """Return the terms of both."""
@@ -272,7 +272,7 @@ def _total(values: FloatArray, weights: FloatArray | None) -> float:
 
 
 def _summed(function: Callable[[Any], Any], y: FloatArray, weights: FloatArray | None) -> float:
-    """Return the sum of a function of the targets; of counts, it is asked once for each that occurs."""
+    """Return the sum of a function of the targets; for counts, it is computed once for each distinct value."""
     if y.ndim == 1 and y.min(initial=0.0) >= 0 and y.max(initial=0.0) < len(y):
         counts = y.astype(np.int64)
         if np.array_equal(counts, y):
@@ -283,7 +283,7 @@ def _summed(function: Callable[[Any], Any], y: FloatArray, weights: FloatArray |
 
 
 def _saturated(response: Response, y: Any, weights: FloatArray | None) -> float:
-    """Return the log-likelihood of a model that predicts every row; that of classes, or of 0 and 1, is 0."""
+    """Return the log-likelihood of the saturated model, which predicts every y; 0 for classes, or 0 and 1."""
     if response.family is Multinomial or not response.likelihood.has_deviance:
         return 0.0
     if response.family is Bernoulli and bool(((y == 0) | (y == 1)).all()):
@@ -292,14 +292,14 @@ def _saturated(response: Response, y: Any, weights: FloatArray | None) -> float:
 
 
 def _base(response: Response, y: Any, weights: FloatArray | None) -> float:
-    """Return the sum of log b(y); 0 where a dispersion must be known first."""
+    """Return the sum of log b(y); 0 if it depends on the dispersion."""
     if response.family in (Multinomial, Bernoulli) or response.likelihood.has_dispersion:
         return 0.0
     return _summed(response.log_base, y, weights)
 
 
 def _base_at(likelihood: NegativeLogLikelihood, dispersion: float, logs: float) -> float:
-    """Return the sum of log b(y) at a dispersion: from the sum of log y, or from the rows' targets."""
+    """Return the sum of log b(y) at a dispersion, from the sum of log y or from the targets."""
     total = likelihood.response.likelihood.total_log_base(likelihood.weight, logs, dispersion)
     if total is None:
         what = partial(_base_of_part, likelihood.response, dispersion)
@@ -314,7 +314,7 @@ def _base_of_part(response: Response, dispersion: float, part: Batch, _: Any) ->
 
 
 def _base_of_means(name: str, y: FloatArray, trials: FloatArray, often: FloatArray | None) -> float:
-    """Return the terms without theta of counts, given as means over trials: successes, or events in exposures."""
+    """Return the terms without theta of counts given as means: successes over trials, events over exposures."""
     counts = trials * y
     if name == "bernoulli":
         return _total(log_choose(trials, counts), often)
@@ -324,18 +324,18 @@ def _base_of_means(name: str, y: FloatArray, trials: FloatArray, often: FloatArr
 def gaussian_log_likelihood(
     rows: float, deviance: float, log_weight: float = 0.0, variance: float | None = None
 ) -> float:
-    """Return the log-likelihood of Gaussian targets at the variance that makes it largest, from the sum of squares.
+    """Return the log-likelihood of Gaussian targets at a variance, by default the maximum likelihood estimate.
 
     Parameters
     ----------
     rows
-        How many observations there are.
+        Number of observations.
     deviance
-        The weighted sum of squares of what is left of them.
+        Weighted sum of squares of the residuals.
     log_weight
-        The sum of the logs of weights that are precisions.
+        Sum of the logs of precision weights.
     variance
-        Where it is known.
+        If it is known.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Firth's logistic regression: a little prior that keeps the estimates finite where classes are separated."""
+"""Firth's logistic regression: Jeffreys' prior, whose estimates are finite if classes are separated."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from suffice.statistics.base import FloatArray
 
 _LOGISTIC = Response.of("bernoulli")
 _SQUARES = Response.of("gaussian")
-#: A step is halved at most so often before the search gives up.
+#: Most halvings of a step before the search stops.
 _HALVINGS = 40
-#: A fall by this share of the log-likelihood is rounding.
+#: A decrease of the log-likelihood by less than this share is rounding error.
 _ROUNDING = 1e-12
 
 
@@ -34,38 +34,37 @@ def firth(
     max_iter: int = 100,
     fixed: int | None = None,
 ) -> Solution:
-    """Return the minimum of minus a logistic log-likelihood less half the log-determinant of its information.
+    """Minimise minus the logistic log-likelihood minus half the log-determinant of its information.
 
-    That is the mode under Jeffreys' prior. It takes away the first-order bias of the estimates, and it is finite even
-    where a direction separates the classes and the likelihood alone has no maximum.
+    The minimum is the mode under Jeffreys' prior. It removes the first-order bias of the estimates, and is finite even
+    if the classes are separated and the likelihood has no maximum.
 
     Parameters
     ----------
     data
-        The rows: y of 0 and 1 (or proportions, with the trials as weights), weights and offset as in any regression.
+        The rows: y of 0 and 1 (or proportions, with the trials as weights), weights and offsets.
     start
-        Where to start, (p, 1).
+        Initial theta, (p, 1).
     intercept
         Whether the first row of theta belongs to a constant 1 before the features.
     tol
-        The search ends when a step is shorter than this many standard errors: the units of the columns do not matter.
+        Convergence: the step is shorter than this many standard errors, whatever the units of the columns.
     max_iter
-        How many steps to take at most.
+        Most steps.
     fixed
-        The row of theta that stays where it starts, for profiles; None where all move.
+        The row of theta that is fixed at its start, for profiles; None if all are free.
 
     Returns
     -------
     Solution
-        Its value is minus the penalised log-likelihood, its gradient minus the modified score, its Hessian Fisher's
+        Its value is minus the penalised log-likelihood, its gradient minus the modified score, its Hessian the Fisher
         information at theta.
 
     Notes
     -----
-    The modified score adds h (1/2 - p) x to that of each row, with h its leverage: as if h / 2 successes and h / 2
-    failures were seen besides. A step is Newton's on the rows with these additions, halved until the penalised
-    likelihood does not fall. Where columns depend on each other, the determinant is that of the directions which the
-    rows tell apart, and no step leaves them.
+    The modified score adds h (1/2 - p) x for each row, with h its leverage: that of h / 2 more successes and h / 2
+    more failures. A step is a Newton step with these rows added, halved until the penalised likelihood does not
+    decrease. If columns are collinear, the determinant and the steps are restricted to identified directions.
 
     Examples
     --------
@@ -92,11 +91,11 @@ def firth(
     if length <= tol:
         reason = f"a step is shorter than {tol:g} standard errors"
     elif np.isinf(point.value):
-        reason = "the rows say nothing about the coefficients at the start: start at 0, or make the offset smaller"
+        reason = "the information is 0 at the start: start at 0, or make the offset smaller"
     elif trace.steps[-1].number > max_iter:
         reason = f"{max_iter} steps were not enough: raise max_iter"
-    else:  # pragma: no cover: Newton's step is an ascent, and rounding that hides every halving of it is not known
-        reason = "no step raises the penalised log-likelihood, though its gradient is not 0"
+    else:  # pragma: no cover: Newton's step is an ascent direction, so that this needs rounding errors in every halving
+        reason = "no step increases the penalised log-likelihood, though its gradient is not 0"
     steps, hessian = tuple(trace.steps), point.rows.hessian
     return Solution(point.rows.theta, -point.value, -score, length <= tol, reason, steps, hessian, trace.weight)
 
@@ -106,19 +105,19 @@ class _Point:
     """The rows' likelihood at one theta, and the inverse of its information."""
 
     rows: Curvature
-    value: float  # the penalised log-likelihood; -inf where the information vanishes
+    value: float  # the penalised log-likelihood; -inf if the information is 0
     inverse: FloatArray  # (p, p)
 
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """The rows, and coordinates of the directions that they tell apart."""
+    """The rows, and coordinates of the identified directions."""
 
     data: EncodedDataset
     intercept: bool
-    basis: FloatArray  # (p, r): one direction a column, in which the weighted products of the rows are the identity
-    log_volume: float  # what the log-determinant of the information is more than in these coordinates
-    fixed: int | None = None  # the row of theta that stays
+    basis: FloatArray  # (p, r), one direction a column; the weighted products of the rows in it are the identity
+    log_volume: float  # log-determinant of the information less that in these coordinates
+    fixed: int | None = None  # the fixed row of theta
 
     @classmethod
     def over(cls, data: EncodedDataset, intercept: bool, fixed: int | None = None) -> _Search:
@@ -149,14 +148,14 @@ class _Search:
         return score, step, float(np.sqrt(max(length, 0.0)))
 
     def _held(self, inverse: FloatArray) -> FloatArray:
-        """Return the inverse of the information of the rows of theta that move, and 0 in that which stays."""
+        """Return the inverse information of the free rows of theta, 0 for the fixed row."""
         if self.fixed is None or inverse[self.fixed, self.fixed] <= 0:
             return inverse
         column = inverse[:, [self.fixed]]
         return np.asarray(inverse - column @ column.T / inverse[self.fixed, self.fixed])
 
     def ascent(self, point: _Point, step: FloatArray) -> tuple[_Point | None, int]:
-        """Return where the longest halving of a step leads that is not lower, if there is one, and how many it took."""
+        """Return the first halving of a step that does not decrease the value, if any, and the number of halvings."""
         for halvings in range(_HALVINGS if np.isfinite(point.value) else 0):
             following = self.at(point.rows.theta + step / 2**halvings)
             if following.value >= point.value - _ROUNDING * (abs(point.value) + point.rows.weight):
@@ -167,8 +166,8 @@ class _Search:
 def _log_volume(basis: FloatArray) -> float:
     """Return log |det| of a basis, (p, r): half the log-determinant of its products.
 
-    Its rows are as small as the columns of X are large. Products of columns in different units would have no digits
-    left; QR keeps those of every row where the largest rows and columns come first.
+    Its rows are inverse to the scales of the columns of X, whose products would cancel if the units differ. QR with the
+    largest rows and columns first keeps the digits of every row.
     """
     order = np.argsort(-np.abs(basis).max(axis=1, initial=0.0), kind="stable")
     (upper, _) = qr(basis[order], mode="r", pivoting=True, check_finite=False)
@@ -178,7 +177,7 @@ def _log_volume(basis: FloatArray) -> float:
 def _pulls(
     theta: FloatArray, intercept: bool, inverse: FloatArray, part: Batch, kernels: Any
 ) -> tuple[FloatArray, FloatArray]:
-    """Return what the prior adds to the score, and to the information as far as the leverages stand still."""
+    """Return the prior's part of the score, and of the information at fixed leverages."""
     score, information = np.zeros_like(theta), np.zeros_like(inverse)
     for rows in blocks(part, intercept, 3 * len(theta)):
         curve = _LOGISTIC.curve(rows.predictor(theta), np.full(len(rows.design), 0.5))

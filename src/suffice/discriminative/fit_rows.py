@@ -1,4 +1,4 @@
-"""The rows of a fit once more: a fitted regression keeps none, and some questions need them."""
+"""The objective of a fitted model over its rows, given again, as a model does not keep them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from suffice.statistics.base import FloatArray
 if TYPE_CHECKING:
     from suffice.discriminative.regression import Regression
 
-#: Rows are those of the fit where Newton's next step is no longer than this many standard errors.
+#: Rows are taken as those of the fit if the next Newton step is shorter than this many standard errors.
 NEAR = 1e-2
-#: Where nothing is left of y, the gradient is rounding: this share of the predictors.
+#: If the residuals are 0, the gradient is rounding error: this share of the predictors.
 ROUNDING = 1e-8
 
 
@@ -31,7 +31,7 @@ class FitRows(NamedTuple):
 
     model: Any  # a copy with the settings of the fit
     objective: NegativeLogLikelihood
-    layout: Layout  # the way from the objective's theta to that of X
+    layout: Layout  # maps the objective's theta to that of X
     targets: int  # classes or parts of y; 1 for plain numbers
     theta: FloatArray  # (p, t), as the objective has it
     here: ValueGradientHessian  # of the objective at theta
@@ -44,14 +44,14 @@ def rows_of_fit(model: Regression, what: str, X: Any, y: Any, plain: bool = Fals
     Parameters
     ----------
     what
-        What needs them, for errors.
+        What needs the rows, for error messages.
     plain
-        Whether the rows are read as they came, not about their means.
+        Whether the rows are not centred.
     **columns
-        What belongs to the rows, by the names of the arguments of ``fit``.
+        Further arguments of ``fit`` with an entry for each row.
     """
     if X is None:
-        raise ValueError(f"{what} needs the rows of the fit, and a model keeps none: give X and y again")
+        raise ValueError(f"{what} needs the rows of the fit, which a model does not keep: give X and y again")
     settings = {**model._params.get_params(deep=False), "covariance": "classical", "lags": None, "warm_start": False}
     copied = copy.copy(model).set_params(**settings)
     with validation.naming_cells():
@@ -78,13 +78,13 @@ def rows_of_fit(model: Regression, what: str, X: Any, y: Any, plain: bool = Fals
 
 
 def _check_optimum(model: Regression, here: ValueGradientHessian, theta: FloatArray, what: str) -> None:
-    """Raise where theta is not the optimum of these rows."""
-    if model._params.penalty != "firth" and model._params.l1 == 0:  # else the gradient is not 0 there
+    """Raise if theta is not the optimum of these rows."""
+    if model._params.penalty != "firth" and model._params.l1 == 0:  # otherwise the gradient is not 0 at theta
         check_same_rows(here, theta, model._inference(), what)
 
 
 def check_same_rows(here: ValueGradientHessian, theta: FloatArray, fit: Inference, what: str) -> None:
-    """Raise where an objective is not least at the theta of a fit: its rows are others."""
+    """Raise if the theta of a fit does not minimise the objective: the rows are not those of the fit."""
     gradient = flat(here.gradient)
     length = max(float(gradient @ Symmetric.of(here.hessian).solve(gradient)), 0.0) ** 0.5
     spread = float(np.nan_to_num(float(fit.dispersion))) ** 0.5

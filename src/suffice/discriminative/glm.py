@@ -1,4 +1,4 @@
-"""Generalised linear models of numbers: any family, Poisson and gamma by name."""
+"""Generalised linear models: any family; Poisson and gamma regression."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.user_warnings import warn_user
 
-#: Where theta of a negative binomial starts, and how near its steps come to the maximum, relative to theta.
+#: Initial theta of a negative binomial, and the tolerance of its steps relative to theta.
 FIRST_THETA, THETA_PRECISION, THETA_STEPS = 1.0, 1e-10, 60
-#: Relative to the mean, a larger theta is that of a Poisson distribution: its score is rounding error.
+#: A theta larger than this, relative to the mean, is indistinguishable from Poisson: its score is rounding error.
 LARGEST_THETA, SMALLEST_THETA = 1e5, 1e-6
 
 
@@ -52,7 +52,7 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
     classes_: npt.NDArray[Any]  #: of a multinomial family
     coef_: FloatArray
     intercept_: Any
-    _parts: int  # how many classes or parts y has; 1 for plain numbers
+    _parts: int  # number of classes or parts of y; 1 for plain numbers
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -72,15 +72,15 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
         exposure: Any = None,
         trials: Any = None,
     ) -> Self:
-        """Learn from more rows; theta comes near that of :meth:`fit`, in any split and order of the rows.
+        """Learn from more rows; theta is close to that of :meth:`fit` for any split and order of the rows.
 
-        New rows are taken in beside a parabola that stands for the rows before. Now and then theta is found anew from a
-        uniform sample of all rows, of about a million numbers at most, which the model keeps, and its file holds, until
-        the next :meth:`fit`. After :meth:`fit` there is no sample, and the parabola alone stands for its rows.
+        The objective of earlier rows is approximated by a parabola at their optimum. From time to time theta is
+        refitted to a uniform sample of all rows, of at most about a million numbers, which the model and its file keep
+        until the next :meth:`fit`. Rows of :meth:`fit` are in the parabola only, not in the sample.
 
-        If ``solver`` is a :class:`~suffice.solvers.StochasticGradient` with a ``step``, the plain stochastic rule is
-        followed instead, from theta = 0: ``theta := theta - step * gradient of the row`` for each row, as they come;
-        steps become shorter only where ``decay`` is given, and no row is kept.
+        If ``solver`` is a :class:`~suffice.solvers.StochasticGradient` with a ``step``, stochastic gradient descent is
+        used instead, from theta = 0: ``theta := theta - step * gradient of the row`` for each row, in order; steps
+        become shorter only with ``decay``, and no row is kept.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
 
     @property
     def _is_beta(self) -> bool:
-        """Whether there is a second predictor, of a precision that is one number for all rows."""
+        """Whether there is a second predictor, of the precision, which is the same for all rows."""
         return self._response().family.name == "beta"
 
     def _set_theta(self, theta: FloatArray) -> None:
@@ -140,12 +140,12 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
     def _moving(self) -> npt.NDArray[np.bool_]:
         moving = np.ones(self.solution_.theta.shape, dtype=bool)
         if self._response().family.name == "beta":
-            moving[int(self._params.fit_intercept) :, 1] = False  # the precision is one number for all rows
+            moving[int(self._params.fit_intercept) :, 1] = False  # the precision is the same for all rows
         return np.asarray(moving.T.ravel())
 
     @row_wise("prediction")
     def predict(self, X: Any, *, offset: Any = None, exposure: Any = None) -> Any:
-        """Return the mean of y for each row, (n,); of several classes or parts, (n, k).
+        """Return the mean of y for each row, (n,), or (n, k) for several classes or parts.
 
         Parameters
         ----------
@@ -160,15 +160,15 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
     def predict_se(self, X: Any, *, scale: str = "link", offset: Any = None, exposure: Any = None) -> Any:
         """Return the standard error of the prediction for each row, (n,); (n, k) for several classes or parts.
 
-        It uses the covariance that ``covariance`` chose at the fit.
+        It uses the covariance of the fit.
 
         Parameters
         ----------
         X
             Rows, (n, d).
         scale
-            ``"link"``, the error of the linear predictor; or ``"mean"``, that of the mean, by the slope of the inverse
-            link. Of several classes or parts there is the second alone.
+            ``"link"``, the error of the linear predictor; or ``"mean"``, that of the mean, by the delta method. For
+            several classes or parts only ``"mean"``.
         offset, exposure
             As for :meth:`fit`: the error of a mean depends on them.
         """
@@ -178,7 +178,7 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
         response = self._response()
         if z.shape[1] > 1 and not self._is_beta:
             if scale == "link":
-                raise ValueError(f"{response.name} has {z.shape[1]} linear predictors a row: give scale='mean'")
+                raise ValueError(f"{response.name} has {z.shape[1]} linear predictors per row: give scale='mean'")
             return self._share_intervals(X, response.mean(z), z.shape[1], None)
         error = self._predictor_error(X, z.shape[1])
         return error if scale == "link" else mean_errors(response, z, error)
@@ -187,19 +187,18 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
     def predict_interval(
         self, X: Any, level: float = 0.95, *, of: str = "mean", offset: Any = None, exposure: Any = None
     ) -> tuple[Any, Any]:
-        """Return the lower and the upper end of an interval for each row, each (n,), or (n, k) of several parts.
+        """Return the lower and the upper end of an interval for each row, each (n,), or (n, k) for several parts.
 
         Parameters
         ----------
         X
             Rows, (n, d).
         level
-            The probability that the interval covers.
+            Confidence level.
         of
-            What it covers: ``"mean"``, the expectation of y, by the ends of the interval of the linear predictor,
-            mapped through the inverse link (of several classes or parts, an interval on the scale of logits); or
-            ``"observation"``, a new y of weight 1: quantiles of the family's distribution, averaged over the
-            distribution of the linear predictor.
+            ``"mean"``: confidence interval of the mean of y, that of the linear predictor mapped through the inverse
+            link (for several classes or parts, on the logit scale). ``"observation"``: prediction interval of a new y
+            of weight 1, by quantiles of the family's distribution, averaged over that of the linear predictor.
         offset, exposure
             As for :meth:`fit`.
         """
@@ -242,18 +241,17 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
     ) -> float:
         """Return D², the share of the deviance that the model explains: R² for a Gaussian.
 
-        It is measured against the best model of these rows with an intercept alone, and their offsets.
+        It is relative to the null model of these rows: an intercept, and their offsets.
 
         Parameters
         ----------
         X, y, sample_weight, offset, exposure, trials
-            Rows, their targets and weights, and what they came with: as for :meth:`fit`. Rows in parts are read where
-            they are: once for their targets, and once for the deviances.
+            As for :meth:`fit`. Rows in parts are read twice: for their targets, and for the deviances.
         """
         self._check_fitted()
         response = self._response()
         if self._reads_classes() or not response.likelihood.has_deviance:
-            raise ValueError(f"there is no deviance to score {response.name} by: use its log-likelihood in summary()")
+            raise ValueError(f"{response.name} has no deviance, and so no score: use its log-likelihood in summary()")
         beside = {"offset": offset, "exposure": exposure, "trials": trials}
         given = scored_dataset(self, X, y, sample_weight, **beside)
         if given is None:
@@ -293,7 +291,7 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
 
 
 def _without_features(model: NumberRegression, piece: Piece) -> Batch:
-    """Return the targets of rows, with their weights and offsets, and no features."""
+    """Return the targets of rows with their weights and offsets, without features."""
     numbers = validation.numbers(piece.get("y"), length(piece["X"]))
     weight = partitioned.part_weights(piece)
     if piece.get("trials") is not None:
@@ -312,7 +310,7 @@ def _null_deviance(response: Response, theta: FloatArray, rows: Batch, _: Engine
 
 
 def _deviance(model: NumberRegression, piece: Piece) -> FloatArray:
-    """Return the deviance of rows under a model, and the rows' weight."""
+    """Return the deviance of rows under a model, and their total weight."""
     targets = _without_features(model, {**piece, "sample_weight": None})
     z = np.asarray(model._read(piece["X"], *model._linear()))
     z = z if targets.offset is None else z + targets.offset[:, None]
@@ -321,7 +319,7 @@ def _deviance(model: NumberRegression, piece: Piece) -> FloatArray:
 
 
 class GLM(NumberRegression):
-    """A generalised linear model: y is of an exponential family, and a link of its mean is linear in x.
+    """A generalised linear model: y has an exponential family distribution, and the link of its mean is linear in x.
 
     Parameters
     ----------
@@ -329,58 +327,59 @@ class GLM(NumberRegression):
         ``"gaussian"``, ``"bernoulli"`` (or ``"binomial"``), ``"poisson"``, ``"exponential"``, ``"gamma"``,
         ``"inverse_gaussian"``, ``"negative_binomial"``, ``"multinomial"``, ``"beta"``, ``"dirichlet"``; a family of
         :mod:`suffice.families`, as ``NegativeBinomial(theta=2)`` and ``Tweedie(power=1.5)``; or a
-        :class:`~suffice.families.Family` of your own. Theta of a negative binomial is estimated unless it is given.
+        :class:`~suffice.families.Family` of your own. Theta of a negative binomial is estimated if it is not given.
     link
-        The canonical one by default; of the inverse Gaussian, of families with parameters and of your own the log or
-        another that keeps the mean in its range. ``"identity"``, ``"log"``, ``"logit"``, ``"probit"``, ``"cloglog"``,
-        ``"cauchit"``, ``"inverse"``, ``"negative_inverse"``, ``"sqrt"``, ``"inverse_squared"``, ``"power(1.5)"`` or
-        :class:`~suffice.families.Power` with any exponent, ``"canonical"``, where they make sense.
+        Default: the canonical link; for the inverse Gaussian, families with parameters and your own, the log or another
+        link that keeps the mean in its range. ``"identity"``, ``"log"``, ``"logit"``, ``"probit"``, ``"cloglog"``,
+        ``"cauchit"``, ``"inverse"``, ``"negative_inverse"``, ``"sqrt"``, ``"inverse_squared"``, ``"canonical"``,
+        ``"power(1.5)"`` or :class:`~suffice.families.Power` with any exponent, if valid for the family.
     l2, l1
-        Penalties, 0 by default: ``-log-likelihood + l1 |theta| + l2 theta² / 2`` is least. The intercept goes free.
+        Penalties, 0 by default: minimises ``-log-likelihood + l1 |theta| + l2 theta² / 2``. The intercept is not
+        penalised.
     fit_intercept
-        Whether z has an intercept.
+        Whether the linear predictor has an intercept.
     solver
         ``"auto"``, ``"newton"``, ``"batch"``, ``"stochastic"``, or a solver of :mod:`suffice.solvers` with settings.
     tol
-        How far the linear predictors may be from the optimum, relative to their scale, where a solver stops.
+        Tolerance of the solver: error of the linear predictors, relative to their scale.
     max_iter
-        The most steps of a solver; for the stochastic one, passes.
+        Most steps of the solver; for the stochastic solver, passes.
     warm_start
-        Whether :meth:`fit` starts from the last theta.
+        Whether :meth:`fit` starts from the previous theta.
     inference
-        Whether the curvature for standard errors is taken; ``"auto"`` leaves it out where that would take long.
+        Whether the information matrix for standard errors is computed; ``"auto"``: unless it is expensive.
     weights
-        What ``sample_weight`` means: ``"frequency"``, how often a row was seen; ``"precision"``, the inverse of the
-        variance of its y, as the weights of R's ``lm`` and ``glm``; ``"sampling"``, how many rows of a population it
-        stands for, of which errors are robust (``"HC1"`` where the covariance is ``"classical"``).
+        Meaning of ``sample_weight``: ``"frequency"``, number of observations of the row; ``"precision"``, inverse
+        variance of its y, as the weights of R's ``lm`` and ``glm``; ``"sampling"``, inverse probability of selection,
+        with robust errors (``"HC1"`` if ``covariance="classical"``).
     dispersion
-        ``"family"``: estimated where the family has one, else 1. ``"pearson"``: estimated by Pearson's statistic for
-        every family, as in quasi-Poisson and quasi-binomial models. A number: known.
+        ``"family"``: estimated if the family has one, else 1. ``"pearson"``: estimated by Pearson's statistic for
+        every family, as in quasi-Poisson and quasi-binomial models. A number: its known value.
     covariance
-        Of the coefficients, behind every standard error and interval: ``"classical"``; ``"HC0"`` to ``"HC4"``, robust
-        against a wrong variance; ``"clustered"``, robust against rows of one group that depend on each other;
-        ``"newey-west"``, the same for rows in the order of time that depend on rows shortly before.
+        Covariance of the coefficients, for all standard errors and intervals: ``"classical"``; ``"HC0"`` to ``"HC4"``,
+        robust to heteroscedasticity; ``"clustered"``, robust to dependence within groups; ``"newey-west"``, robust to
+        autocorrelation of rows in time order.
     lags
-        Of ``"newey-west"``: how many rows before; None for ``4 (n / 100)^(2/9)``.
+        Number of lags of ``"newey-west"``; None for ``4 (n / 100)^(2/9)``.
     random_state
-        The seed of the order in which the stochastic solver sees rows; None draws another at every fit.
+        Seed of the row order of the stochastic solver; None for a new one at every fit.
     verbose
         Whether each pass over the rows is printed to stderr.
     n_jobs
-        How many threads sum rows: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for
-        all cores of the machine, or a number.
+        Number of threads: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for all
+        cores of the machine.
     device
-        None reads rows where they are. ``"cuda"`` streams rows in host memory through the card.
+        None: the device that holds the rows. ``"cuda"``: rows in host memory are streamed through the GPU.
 
     Attributes
     ----------
-    coef_ : (d,), or (t, d) where a row has several predictors
+    coef_ : (d,), or (t, d) for several predictors per row
     intercept_ : float, or (t,)
-    theta_ : (p, t), both together, the intercept first
+    theta_ : (p, t), intercept and coefficients
     covariance_ : (q, q), of theta column by column, with the names of the coefficients
     dispersion_ : the estimated dispersion; 1 where the family has none
-    solution_ : where the solver stopped, why, and its trace
-    separation_ : what separates the classes, or counts of 0, if something does; else None
+    solution_ : result of the solver: theta, reason of stopping, trace
+    separation_ : the separation of the classes, or of counts of 0; None if there is none
     facts_ : likelihoods and deviances
     family_ : the family with its estimated ``theta``, where the family was ``NegativeBinomial()``
     family_error_ : the standard error of this theta
@@ -448,7 +447,7 @@ class GLM(NumberRegression):
     def _check_settings(self) -> None:
         super()._check_settings()
         if _is_incomplete(as_family(self.family)) and self.link == "canonical":
-            raise ValueError("the canonical link depends on theta, which is not known: give theta, or another link")
+            raise ValueError("the canonical link depends on theta, which is unknown: give theta, or another link")
 
     def _check_family(self, what: str) -> None:
         if _is_incomplete(as_family(self.family)):
@@ -460,7 +459,7 @@ class GLM(NumberRegression):
         if not _is_incomplete(as_family(self.family)):
             return likelihood, start
         coefficients, theta = start, FIRST_THETA
-        # The information about theta and about the coefficients is orthogonal: they are found in turns.
+        # The information of theta and of the coefficients is orthogonal: they are estimated in turns.
         for _ in range(self.max_iter):
             before = theta
             coefficients = self._solve(likelihood, coefficients, hessian=False)[0].theta
@@ -469,7 +468,7 @@ class GLM(NumberRegression):
             if abs(np.log(theta / before)) <= self.tol:
                 break
         else:
-            words = f"GLM: theta of the negative binomial did not settle in {self.max_iter} rounds: raise max_iter"
+            words = f"GLM: theta of the negative binomial did not converge in {self.max_iter} rounds: raise max_iter"
             warn_user(words, ConvergenceWarning)
         self.family_, self.family_error_ = NegativeBinomial(theta), error
         return likelihood, coefficients
@@ -491,7 +490,7 @@ def _is_incomplete(family: Any) -> bool:
 
 
 def estimate_theta(likelihood: NegativeLogLikelihood, coefficients: FloatArray, start: float) -> tuple[float, float]:
-    """Return the theta of the negative binomial with the largest likelihood, and its standard error.
+    """Return the maximum likelihood estimate of a negative binomial's theta, and its standard error.
 
     Newton's method in log theta, for given coefficients; each step is a pass over the rows.
     """
@@ -509,7 +508,7 @@ def estimate_theta(likelihood: NegativeLogLikelihood, coefficients: FloatArray, 
                 "distribution; use the family 'poisson', or give theta"
             )
         if log_theta < np.log(SMALLEST_THETA):
-            raise ValueError("theta of NegativeBinomial has no estimate above 0: hardly a count is above 0; give theta")
+            raise ValueError("theta of NegativeBinomial has no estimate above 0: nearly all counts are 0; give theta")
         if abs(step) <= THETA_PRECISION:
             break
     return float(np.exp(log_theta)), float(1 / np.sqrt(information)) if information > 0 else np.nan
@@ -531,7 +530,7 @@ def _named_response(family: str, link: str) -> Response:
 
 
 class _ByName(NumberRegression):
-    """A generalised linear model whose family and link are its name."""
+    """A generalised linear model with a fixed family and link."""
 
     _family: ClassVar[str]
     _link: ClassVar[str]
@@ -558,7 +557,7 @@ class PoissonRegression(_ByName):
 
 
 class GammaRegression(_ByName):
-    """Gamma regression: positive numbers whose log-mean is linear in x, and whose spread grows with the mean.
+    """Gamma regression: positive numbers whose log-mean is linear in x, with a standard deviation ∝ the mean.
 
     The parameters and attributes are those of :class:`GLM`, whose family and link are ``"gamma"`` and ``"log"``.
 

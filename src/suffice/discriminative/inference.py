@@ -1,4 +1,4 @@
-"""Inference: how sure a fitted linear model is of its coefficients, and how well it fits."""
+"""Inference about the coefficients of a fitted model, and goodness of fit."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from suffice.statistics.base import FloatArray
 
 
 def notes_on_rows(rows: float, rank: int, noise: bool) -> list[str]:
-    """Return a sentence where weights, which count rows, leave standard errors unknown, or do not count anything.
+    """Return a note if frequency weights leave no residual degrees of freedom, or are not whole numbers.
 
     Parameters
     ----------
     rows
-        How many rows there are, each counted by its weight.
+        The total weight of the rows.
     rank
-        How many parameters were fitted.
+        Number of fitted parameters.
     noise
-        Whether standard errors rest on the residual degrees of freedom.
+        Whether standard errors depend on the residual degrees of freedom.
 
     Examples
     --------
@@ -44,7 +44,7 @@ scale it to sum to the number of rows
         few = f"sum to {rows:g} and leave no residual degrees of freedom for {rank} parameters{unknown}"
         return [f"the rows' weights, 1 each by default, {few}; {cure}"]
     if abs(rows - round(rows)) > 1e-9 * rows:
-        return [f"rows, residual df and standard errors rest on weights that sum to {rows:g}; {cure}"]
+        return [f"rows, residual df and standard errors are based on weights that sum to {rows:g}; {cure}"]
     return []
 
 
@@ -52,7 +52,7 @@ class WaldTest(NamedTuple):
     """A test of linear combinations of coefficients by their covariance."""
 
     statistic: float  #: chi-squared; or F, where the dispersion is estimated
-    df: int  #: how many independent combinations there are
+    df: int  #: number of independent combinations
     df_residual: float  #: the denominator of F; infinite for chi-squared
     p: float
 
@@ -80,24 +80,24 @@ class Inference:
     title: str  #: the model, its family and link
     names: tuple[str, ...]  #: of the q parameters
     estimate: FloatArray  #: (q,)
-    covariance: FloatArray | None  #: (q, q), NaN for parameters that are not identified; None where it is not known
-    distribution: Literal["z", "t"]  #: of the estimate over its standard error: normal, or Student's with df_residual
+    covariance: FloatArray | None  #: (q, q), NaN for parameters that are not identified; None if unknown
+    distribution: Literal["z", "t"]  #: of estimate / standard error: normal, or Student's with df_residual
     df_residual: float
-    rows: float  #: how many rows there are, each counted by its weight
-    rank: int  #: how many independent parameters were fitted
+    rows: float  #: total weight of the rows
+    rank: int  #: number of identified parameters
     log_likelihood: float
-    null_log_likelihood: float  #: of the model with only an intercept, where there is one, and offsets
+    null_log_likelihood: float  #: of the null model: an intercept, if there is one, and offsets
     deviance: float
     null_deviance: float
     dispersion: float
     covariance_kind: str = "classical"  #: or a robust one of :data:`~suffice.discriminative.robust.COVARIANCES`
-    notes: tuple[str, ...] = ()  #: sentences to be read with the numbers
+    notes: tuple[str, ...] = ()  #: notes on the numbers
     intercept: bool = True  #: whether the model has one; if not, the null model predicts 0, as in R
-    shapes: int = 0  #: how many parameters of the family were estimated, as theta of a negative binomial
+    shapes: int = 0  #: number of estimated parameters of the family, as theta of a negative binomial
     density: bool = False  #: whether the likelihood is that of a density, which may be larger than 1
     estimates_dispersion: bool = False  #: whether AIC and BIC count the dispersion as a parameter, as in R
-    least_squares: bool = False  #: whether it is of a gaussian response under the identity: R² and an F test are known
-    targets: int = 1  #: how many targets a row has, each with a dispersion of its own
+    least_squares: bool = False  #: whether the response is gaussian with the identity link: there are R² and an F test
+    targets: int = 1  #: number of targets, each with its own dispersion
 
     def __post_init__(self) -> None:
         parameters = len(self.names)
@@ -113,7 +113,7 @@ class Inference:
 
     @property
     def standard_errors(self) -> FloatArray:
-        """The standard error of each parameter, (q,); NaN where it is not known."""
+        """The standard error of each parameter, (q,); NaN if unknown."""
         if self.covariance is None:
             return np.full(len(self.names), np.nan)
         variance = np.diagonal(self.covariance)
@@ -131,7 +131,7 @@ class Inference:
         return np.asarray(2 * self._law().sf(np.abs(self.statistic)))
 
     def critical_value(self, level: float) -> float:
-        """Return how many standard errors an interval reaches to either side."""
+        """Return the half-width of an interval in standard errors."""
         if not 0 < level < 1:
             raise ValueError(f"level must be between 0 and 1, as in 0.95; got {level!r}")
         return float(self._law().isf((1 - level) / 2))
@@ -143,22 +143,22 @@ class Inference:
 
     @property
     def n_parameters(self) -> int:
-        """How many parameters AIC and BIC count: the rank, and an estimated dispersion, as R's ``logLik`` does."""
+        """Number of parameters in AIC and BIC: the rank, and an estimated dispersion, as in R's ``logLik``."""
         return self.rank + self.targets * self.estimates_dispersion + self.shapes
 
     @property
     def aic(self) -> float:
-        """Akaike's criterion, 2 parameters - 2 log-likelihood."""
+        """Akaike information criterion: 2 parameters - 2 log-likelihood."""
         return 2 * self.n_parameters - 2 * self.log_likelihood
 
     @property
     def bic(self) -> float:
-        """Schwarz's criterion, log(rows) parameters - 2 log-likelihood."""
+        """Bayesian information criterion: log(rows) parameters - 2 log-likelihood."""
         return (self.n_parameters * float(np.log(self.rows)) if self.rows > 0 else np.nan) - 2 * self.log_likelihood
 
     @property
     def adjusted_r2(self) -> float:
-        """Adjusted R² of least squares of one target; else NaN."""
+        """Adjusted R² of least squares with one target; else NaN."""
         total = self.rows - self.intercept
         if not self.least_squares or self.targets > 1 or not self.df_residual > 0 or not total > 0:
             return np.nan
@@ -166,9 +166,9 @@ class Inference:
 
     @property
     def f_test(self) -> WaldTest | None:
-        """The test that all coefficients but the intercept are 0, of least squares of one target; else None.
+        """The test that all coefficients but the intercept are 0, for least squares with one target; else None.
 
-        With the classical covariance it is the F test of R's ``summary(lm)``; with another, Wald's.
+        With the classical covariance it is the F test of R's ``summary(lm)``; with another, the Wald test.
         """
         if not self.least_squares or self.targets > 1 or self.covariance is None:
             return None
@@ -178,7 +178,7 @@ class Inference:
         return self.wald_test(np.eye(len(self.names))[places]) if len(places) and self.df_residual > 0 else None
 
     def wald_test(self, directions: FloatArray, values: FloatArray | float = 0.0) -> WaldTest:
-        """Return the test that linear combinations of the parameters, (k, q), have these values, (k,).
+        """Return the Wald test that linear combinations of the parameters, (k, q), have these values, (k,).
 
         Examples
         --------
@@ -191,15 +191,13 @@ class Inference:
         5.0
         """
         if self.covariance is None:
-            raise ValueError(
-                "there is no test: the covariance of the coefficients is not known; see the summary's notes"
-            )
+            raise ValueError("there is no test: the covariance of the coefficients is unknown; see the summary's notes")
         directions = np.atleast_2d(np.asarray(directions, dtype=np.float64))
         used = np.flatnonzero((directions != 0).any(axis=0))
         spread = directions[:, used] @ self.covariance[np.ix_(used, used)] @ directions[:, used].T
         if not np.isfinite(spread).all():
             bad = used[~np.isfinite(np.diagonal(self.covariance)[used])]
-            raise ValueError(f"there is no test: the rows do not determine the coefficient {self.names[bad[0]]}")
+            raise ValueError(f"there is no test: the coefficient {self.names[bad[0]]} is not identified")
         distance = directions[:, used] @ self.estimate[used] - values
         factored = Symmetric.of(spread)
         chi2, df = float(distance @ factored.solve(distance)), factored.rank
@@ -209,20 +207,20 @@ class Inference:
 
     @property
     def pseudo_r2(self) -> float:
-        """McFadden's share, 1 - log-likelihood / null log-likelihood; NaN for a density, of which it means nothing."""
+        """McFadden's R², 1 - log-likelihood / null log-likelihood; NaN for densities, where it has no meaning."""
         known = self.null_log_likelihood and not self.density
         return 1 - self.log_likelihood / self.null_log_likelihood if known else np.nan
 
     @property
     def explained(self) -> float:
-        """The share of the null deviance that the model explains: R² for a gaussian response, as R has it.
+        """The share of the null deviance that the model explains: R² for a gaussian response, as in R.
 
         Without an intercept the null model predicts 0, and the deviances are not centred.
         """
         return 1 - self.deviance / self.null_deviance if self.null_deviance else np.nan
 
     def summary(self, level: float = 0.95) -> Summary:
-        """Return all of this as a table, with confidence intervals of a level."""
+        """Return a table of the results, with confidence intervals."""
         return Summary(self, level)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Standard errors of linear predictors, and intervals of means and of new observations, row by row."""
+"""Standard errors of linear predictors, and intervals of means and of new observations."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from suffice.solvers.linear_algebra import Symmetric
 from suffice.statistics.base import FloatArray
 from suffice.store import check_shapes
 
-#: Rows whose quantiles are searched at a time.
+#: Rows in a block of quantiles.
 _ROWS = 4096
 
 
 def check_level(level: float) -> None:
-    """Raise where the level of an interval is no probability."""
+    """Raise if the level of an interval is not between 0 and 1."""
     if not (isinstance(level, int | float | np.number) and 0 < level < 1):
         raise ValueError(f"level must be a probability between 0 and 1, as 0.95; got {level!r}")
 
 
 def check_of(of: str) -> None:
-    """Raise where an interval is to be of something else than a mean or an observation."""
+    """Raise if an interval is not of a mean or an observation."""
     if of not in ("mean", "observation"):
         raise ValueError(f"of must be 'mean' or 'observation'; got {of!r}")
 
 
 def critical_value(level: float, df: float) -> float:
-    """Return how many standard errors an interval reaches to either side.
+    """Return the half-width of an interval in standard errors.
 
     Examples
     --------
@@ -52,23 +52,23 @@ def critical_value(level: float, df: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class PredictorVariance:
-    """The variance of a linear predictor as a function of x: least at a centre, about which its digits are kept."""
+    """The variance of a linear predictor as a function of x - centre, which does not cancel."""
 
-    centre: FloatArray  # (d,), where the prediction is surest
-    whitener: FloatArray  # W, (d, d), lower triangular: the variance grows by |W (x - centre)|²
+    centre: FloatArray  # (d,), where the variance is least
+    whitener: FloatArray  # W, (d, d), lower triangular: the variance is base + |W (x - centre)|²
     level_variance: float  # at the centre
-    scale: FloatArray  # (t,), what these two are multiplied by: the noise of each target, where they are at unit noise
+    scale: FloatArray  # (t,), factor of both: the noise variance of each target, if they are at unit noise
 
     @classmethod
     def of_covariance(cls, covariance: FloatArray, centre: FloatArray, intercept: bool) -> Self:
-        """Return the variance where the covariance of theta, (p, p), is known, its intercept being that at a centre."""
+        """Return the variance from the covariance of theta, (p, p), whose intercept is that at the centre."""
         first = int(intercept)
         slopes, level_variance = covariance[first:, first:], 0.0
         if intercept:
             further = -Symmetric.of(slopes).solve(covariance[1:, 0])
             level_variance = max(float(covariance[0, 0] + covariance[1:, 0] @ further), 0.0)
             centre = centre + further
-        root = np.asarray(np.linalg.qr(_root(slopes)[:, ::-1], mode="r"))  # turned round: lower
+        root = np.asarray(np.linalg.qr(_root(slopes)[:, ::-1], mode="r"))  # reversed: lower triangular
         return cls(centre, np.ascontiguousarray(root[::-1, ::-1]), level_variance, np.ones(1))
 
     def at(self, engine: Engine, x: Any) -> Any:
@@ -92,14 +92,14 @@ def _root(matrix: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class ThetaCovariance:
-    """The covariance of theta as a solver saw it: about a centre of X, and of the columns that it saw."""
+    """The covariance of theta in the solver's coordinates: centred X, and the columns that were kept."""
 
     layout: Layout
-    matrix: FloatArray  # (h, h), theta column by column; finite: a pseudo-inverse where rows do not determine theta
-    undetermined: npt.NDArray[np.bool_]  # (h,), which parameters other values could take with the same effect
+    matrix: FloatArray  # (h, h), theta column by column; finite: a pseudo-inverse if theta is not identified
+    undetermined: npt.NDArray[np.bool_]  # (h,), which parameters are not identified
 
     def outward(self) -> FloatArray:
-        """Return the covariance of theta of X as it came, (q, q); NaN for parameters that are not determined."""
+        """Return the covariance of theta of X, (q, q); NaN for parameters that are not identified."""
         known = np.where(self.undetermined[:, None] | self.undetermined[None, :], np.nan, self.matrix)
         return self.layout.covariance_outward(known)
 
@@ -114,7 +114,7 @@ class ThetaCovariance:
     def share_errors(self, x: Any, shares: FloatArray, predictors: int) -> FloatArray:
         """Return the standard error of the logit of each share, (n, k), by the delta method.
 
-        Predictors are logs of shares; that of the last share is there, or it is 0.
+        Predictors are logs of shares, up to a constant; that of the last share is given, or 0.
         """
         layout = self.layout
         seen = x if layout.kept is None else taken(x, layout.kept, axis=1)
@@ -125,7 +125,7 @@ class ThetaCovariance:
                 design = design - np.concatenate([[0.0], layout.centre])
             stop = start + len(design)
             p = shares[start:stop]
-            jacobian = np.asarray(share_covariance(np, p))  # of the shares by their logs, (n, k, k)
+            jacobian = np.asarray(share_covariance(np, p))  # Jacobian of the shares by their logs, (n, k, k)
             slopes = jacobian[:, :, :predictors]
             variance = np.einsum("nka,nab,nkb->nk", slopes, predictor_covariance(design, self.matrix), slopes)
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -142,7 +142,7 @@ class ThetaCovariance:
     @classmethod
     def from_arrays(cls, layout: Layout, arrays: Any) -> Self:
         """Return the covariance that :meth:`arrays` wrote."""
-        if "known" in arrays:  # older files: of theta of X as it came, without the parameters that are not determined
+        if "known" in arrays:  # older files: of theta of X, without parameters that are not identified
             known = np.asarray(arrays["known"], dtype=bool)
             places = np.flatnonzero(known)
             check_shapes(arrays, {"known": (arrays["theta"].size,), "covariance": (len(places), len(places))})
@@ -154,7 +154,7 @@ class ThetaCovariance:
         size = columns * (layout.intercept + (layout.features if kept is None else len(kept)))
         check_shapes(arrays, {"covariance": (size, size), "undetermined": (size,), "centre": (layout.features,)})
         if kept is not None and not (kept.dtype.kind in "iu" and ((kept >= 0) & (kept < layout.features)).all()):
-            raise ValueError(f"array 'kept' must hold places of the {layout.features} features")
+            raise ValueError(f"array 'kept' must hold positions of the {layout.features} features")
         layout = replace(layout, kept=kept, centre=arrays.get("centre"))
         return cls(layout, arrays["covariance"], np.asarray(arrays["undetermined"], dtype=bool))
 
@@ -192,7 +192,7 @@ def support_of(response: Response) -> tuple[float, float]:
 
 
 def _domain(link: Link) -> tuple[float | None, float | None]:
-    """Return the ends of the predictors that have a mean; None where there is no end."""
+    """Return the ends of the range of the predictor; None where it is unbounded."""
     if isinstance(link, Power | Inverse):
         return 0.0, None
     return None, 0.0 if isinstance(link, NegativeInverse) else None
@@ -203,7 +203,7 @@ def observation_interval(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the ends of intervals of new observations, (n,), of one trial and weight 1.
 
-    That of a gaussian response under the identity is Student's about the mean. Those of others are quantiles of the
+    For a gaussian response with the identity link, Student's t interval about the mean. For others, quantiles of the
     family's distribution, averaged over that of the predictor.
     """
     if response.name == "gaussian/identity":
@@ -219,21 +219,21 @@ def observation_interval(
 
 
 def check_observations(response: Response, dispersion: str | float) -> None:
-    """Raise where new observations have no interval."""
+    """Raise if new observations have no interval."""
     name = response.family.name
     if name in ("bernoulli", "multinomial"):
-        raise ValueError("an observation is a class, of which there is no interval: give of='mean', its probability")
+        raise ValueError("an observation is a class, which has no interval: give of='mean', for its probability")
     if response.likelihood.is_discrete and dispersion != "family":
         raise ValueError(
             f"a quasi-likelihood, {name} with dispersion={dispersion!r}, has no distribution of observations: give "
             "of='mean', or a family such as NegativeBinomial"
         )
     if not has_distribution(response):
-        raise ValueError(f"the distribution function of {response.name} is not known: give of='mean'")
+        raise ValueError(f"the distribution function of {response.name} is unknown: give of='mean'")
 
 
 def mean_errors(response: Response, predictor: Any, error: Any) -> Any:
-    """Return the standard errors of means, by the slope of the inverse link at the predictor, (n, 1)."""
+    """Return the standard errors of means, (n, 1), by the delta method."""
     _, slope = response.link.mean_and_slope(predictor[:, 0])
     return abs(slope) * error
 

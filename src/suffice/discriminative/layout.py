@@ -1,4 +1,4 @@
-"""How rows are laid before a solver: about their means where these are large, and without columns that are all zero."""
+"""Coordinates of a solver: columns with large means are centred, and sparse columns without values dropped."""
 
 from __future__ import annotations
 
@@ -17,48 +17,48 @@ from suffice.kernels.libraries import beside, is_sparse
 from suffice.solvers import Solution
 from suffice.statistics.base import FloatArray
 
-#: A column whose mean is so many times its spread is moved: products with the intercept would cost its digits.
+#: A column is centred if its mean is larger than its spread by this factor: products with the intercept would cancel.
 FAR = 1e3
-#: Several columns whose means are so many times their spreads are moved if they depend on each other otherwise.
+#: Several columns with this factor are centred if they are nearly collinear otherwise.
 NEAR = 10.0
-#: A direction of columns of one size is lost where no more than this share of it, squared, is left.
+#: A direction of columns of one size is nearly collinear if the squared residual is below this share.
 LOST = 1e-12
-#: CSR is stored anew without the columns that it never stores, if these are at least this share.
+#: CSR rows are copied without empty columns if these are at least this share.
 IDLE = 0.3
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The way from theta as a solver sees it to theta of the rows as they came."""
+    """The map from theta in a solver's coordinates to theta of X."""
 
     features: int
     intercept: bool
-    kept: npt.NDArray[np.intp] | None = None  #: the features that the solver sees; all by default
-    centre: FloatArray | None = None  #: (d,), what was taken from each feature
+    kept: npt.NDArray[np.intp] | None = None  #: the features that are kept; all by default
+    centre: FloatArray | None = None  #: (d,), the centre of each feature
 
     def outward(self, theta: FloatArray) -> FloatArray:
-        """Return the theta of the rows as they came."""
+        """Return theta of X."""
         theta = self._spread_out(theta)
         if self.centre is not None:
             theta[0] -= self.centre @ theta[1:]
         return theta
 
     def inward(self, theta: FloatArray) -> FloatArray:
-        """Return theta as the solver sees it."""
+        """Return theta in the solver's coordinates."""
         theta = np.array(theta, dtype=np.float64)
         if self.centre is not None:
             theta[0] += self.centre @ theta[1:]
         return theta if self.kept is None else theta[self._places()]
 
     def gradient_outward(self, gradient: FloatArray) -> FloatArray:
-        """Return the gradient by the theta of the rows as they came."""
+        """Return the gradient by theta of X."""
         gradient = self._spread_out(gradient)
         if self.centre is not None:
             gradient[1:] += np.outer(self.centre, gradient[0])
         return gradient
 
     def solution_outward(self, solution: Solution) -> Solution:
-        """Return a solution with theta, gradient and the trace of the rows as they came, without its Hessian."""
+        """Return a solution whose theta, gradient and trace are those of X, without its Hessian."""
         if self.kept is None and self.centre is None:
             return replace(solution, hessian=None)
         trace = tuple(
@@ -68,7 +68,7 @@ class Layout:
         return replace(solution, theta=theta, gradient=gradient, trace=trace, hessian=None)
 
     def covariance_outward(self, covariance: FloatArray) -> FloatArray:
-        """Return the covariance of the theta of the rows as they came; NaN for features that were left out."""
+        """Return the covariance of theta of X; NaN for features that were dropped."""
         predictors = len(covariance) // (self.features + self.intercept if self.kept is None else len(self._places()))
         size = self.features + self.intercept
         if self.kept is not None:
@@ -87,7 +87,7 @@ class Layout:
         return np.asarray(moved)
 
     def select(self, names: list[str]) -> list[str]:
-        """Return those of the names of the rows of theta, (p,), that the solver sees."""
+        """Return the names of the rows of theta, (p,), that are kept."""
         return names if self.kept is None else [names[place] for place in self._places()]
 
     def _places(self) -> npt.NDArray[np.intp]:
@@ -103,7 +103,7 @@ class Layout:
 
 
 def lay_out(data: EncodedDataset, intercept: bool) -> tuple[EncodedDataset, Layout]:
-    """Return rows as a solver reads them best, and the way back."""
+    """Return rows in a solver's coordinates, and their layout."""
     x, layout = data.some_rows.x, Layout(data.n_features, intercept)
     if not isinstance(x, np.ndarray) and is_sparse(x):
         return _without_idle_columns(data, layout)
@@ -121,7 +121,7 @@ def _moved(centre: FloatArray, rows: Batch, _: Engine) -> Batch:
 
 
 def _without_idle_columns(data: EncodedDataset, layout: Layout) -> tuple[EncodedDataset, Layout]:
-    """Return sparse rows without the columns that they never store, where these are many."""
+    """Return sparse rows without empty columns, if these are many."""
     if layout.features < 1000:
         return data, layout
     kept = np.flatnonzero(data.reduce(_used_columns))
@@ -144,13 +144,13 @@ def _narrowed(kept: npt.NDArray[np.intp], rows: Batch, _: Engine) -> Batch:
 
 
 def _far_centre(few: npt.NDArray[Any]) -> FloatArray | None:
-    """Return what to take from each column, judged by a few rows; None where nothing need be.
+    """Return the centre of each column, estimated from a few rows; None if no column needs centring.
 
-    That is the mean of a column far off beside its spread; and those of all columns, where some depend on each other
-    and the intercept as they are, and do not about their means, as the powers of years do.
+    A column is centred if its mean is large relative to its spread. All columns are centred if some are nearly
+    collinear with the intercept as they are, but not about their means, as powers of years.
     """
     few = few.astype(np.float64, copy=False)
-    with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is the kernels' to name
+    with np.errstate(invalid="ignore", over="ignore"):  # kernels raise for values that are not finite
         mean, spread = few.mean(axis=0), few.std(axis=0)
     varies = (spread > 0) & np.isfinite(spread)
     far = (np.abs(mean) > FAR * spread) & varies
@@ -164,7 +164,7 @@ def _far_centre(few: npt.NDArray[Any]) -> FloatArray | None:
 
 
 def _dependent(columns: FloatArray) -> int:
-    """Return how many directions are lost among columns of one size."""
+    """Return the number of nearly collinear directions among columns of one size."""
     values = np.linalg.eigvalsh(columns.T @ columns / np.outer(*2 * [np.sqrt((columns**2).sum(axis=0))]))
     return int((values < LOST).sum())
 

@@ -1,4 +1,4 @@
-"""Linear regression: least squares from normal equations, which stream, merge and forget exactly."""
+"""Linear regression: least squares from normal equations, with exact streaming, merging and forgetting."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from suffice.data import ArrayDataset, Dataset, EncodedDataset, as_dataset
 from suffice.data.dataset import Piece, engine_for_parts, model_for_parts, no_rows, read_again
 from suffice.data.sql import DatabaseSums
 from suffice.discriminative.base import (
-    CollinearityWarning,
     LinearPredictor,
     PrecisionWarning,
     check_groups,
@@ -27,6 +26,7 @@ from suffice.discriminative.base import (
     dependence,
     solvers_read,
     solvers_written,
+    warn_of_collinearity,
     warn_unless_converged,
     warn_unsolved,
     weights_as_trials,
@@ -59,70 +59,68 @@ from suffice.statistics.base import FloatArray
 from suffice.store import Contents, check_shapes, parameters
 from suffice.user_warnings import warn_user
 
-#: Fewer known digits of the residual variance than these are mentioned.
+#: A note is added if fewer digits of the residual variance than these are correct.
 FEW_DIGITS = 4.0
 
 
 GAUSSIAN = Response.of("gaussian")
-#: Where sums tell fewer digits of the residual than these, it is summed row by row.
+#: The residual is summed row by row if the sums give fewer digits of it than these.
 ENOUGH_DIGITS = 6.0
-#: Where columns before it leave less of a column's square than this, the rows are decomposed; at most so many columns.
+#: Rows are decomposed by QR if a column's squared residual given those before is below this share; most columns.
 ILL_CONDITIONED, MOST_COLUMNS = 1e-4, 1000
-#: How far the slopes of an elastic net may be off, relative to the largest at zero.
+#: Tolerance of the gradient of an elastic net, relative to the largest at zero.
 PRECISION = 1e-10
-#: Sums of products are off by about so many units in the last place.
+#: Rounding error of sums of products, in units in the last place.
 ROUNDING = 4.0
 
 
 class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, LinearPredictor):  # type: ignore[misc]
     """Linear regression: least squares, by normal equations.
 
-    The sums ``XᵀX``, ``Xᵀy``, ``yᵀy``, taken about the means, are all that is kept of the rows. So :meth:`partial_fit`,
-    :meth:`forget` and ``+`` are exact. Columns that depend on others are named, and the smallest coefficients that fit
-    are given.
+    The model keeps the sums ``XᵀX``, ``Xᵀy`` and ``yᵀy`` about the means, not the rows, so that :meth:`partial_fit`,
+    :meth:`forget` and ``+`` are exact. A warning names collinear columns; the solution is then that of least norm.
 
     Parameters
     ----------
     solver
-        ``"normal"`` reads theta from the normal equations. ``"newton"``, ``"batch"`` and ``"stochastic"``, or a solver
-        of :mod:`suffice.solvers`, find it from the rows as the notes do.
+        ``"normal"``: the normal equations. ``"newton"``, ``"batch"``, ``"stochastic"``, or a solver of
+        :mod:`suffice.solvers`: iterations over the rows.
     l2, l1
-        Penalties, 0 by default: ``|y - X theta|² / 2 + l1 |theta| + l2 theta² / 2`` is least. The intercept goes free.
-        ``l2`` is the alpha of scikit-learn's Ridge.
+        Penalties, 0 by default: minimises ``|y - X theta|² / 2 + l1 |theta| + l2 theta² / 2``. The intercept is not
+        penalised. ``l2`` is the alpha of scikit-learn's Ridge.
     fit_intercept
         Whether there is an intercept.
     weights
-        What ``sample_weight`` means: ``"frequency"``, how often a row was seen; ``"precision"``, the inverse of the
-        variance of its y, as the weights of R's ``lm``; ``"sampling"``, how many rows of a population it stands for, of
-        which errors are robust (``"HC1"`` where the covariance is ``"classical"``).
+        Meaning of ``sample_weight``: ``"frequency"``, number of observations of the row; ``"precision"``, inverse
+        variance of its y, as the weights of R's ``lm``; ``"sampling"``, inverse probability of selection, with robust
+        errors (``"HC1"`` if ``covariance="classical"``).
     dispersion
-        The variance of the noise: ``"family"`` or ``"pearson"``, estimated from the residuals; or a number, known.
+        Variance of the noise: ``"family"`` or ``"pearson"``, estimated from the residuals; or its known value.
     covariance
-        Of the coefficients, behind every standard error and interval: ``"classical"``; ``"HC0"`` to ``"HC4"``, robust
-        against unequal variances; ``"clustered"``, robust against rows of one group that depend on each other;
-        ``"newey-west"``, the same for rows in the order of time that depend on rows shortly before. All but the
-        classical one are for :meth:`fit` alone.
+        Covariance of the coefficients, for all standard errors and intervals: ``"classical"``; ``"HC0"`` to ``"HC4"``,
+        robust to heteroscedasticity; ``"clustered"``, robust to dependence within groups; ``"newey-west"``, robust to
+        autocorrelation of rows in time order. All but the classical one need :meth:`fit`.
     lags
-        Of ``"newey-west"``: how many rows before; None for ``4 (n / 100)^(2/9)``.
+        Number of lags of ``"newey-west"``; None for ``4 (n / 100)^(2/9)``.
     tol, max_iter, random_state
         For the solvers other than ``"normal"``.
     verbose
         Whether each pass over the rows is printed to stderr.
     n_jobs
-        How many threads sum rows: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for
-        all cores of the machine, or a number.
+        Number of threads: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for all
+        cores of the machine.
     device
-        None reads rows where they are. ``"cuda"`` streams rows in host memory through the card.
+        None: the device that holds the rows. ``"cuda"``: rows in host memory are streamed through the GPU.
 
     Attributes
     ----------
-    coef_ : (d,), or (t, d) of several targets
+    coef_ : (d,), or (t, d) for several targets
     intercept_ : float, or (t,)
-    theta_ : (p, t), both together, the intercept first
+    theta_ : (p, t), intercept and coefficients
     covariance_ : (q, q), of theta column by column, with the names of the coefficients
     statistics_ : the normal equations
-    rank_ : how many columns are independent
-    dependent_columns_ : the columns that are combinations of those before them, and these
+    rank_ : number of independent columns
+    dependent_columns_ : the columns that are linear combinations of earlier columns, with those
 
     Examples
     --------
@@ -144,15 +142,15 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
     covariance: str
     lags: int | None
     _memory: NormalEquations
-    _observations: Observations | None = None  # None where a database summed the rows
-    _one_target: bool  # whether y came as (n,)
-    _found: FloatArray | None = None  # (p, t), theta that was found from the rows
-    _residual: FloatArray | None = None  # (t, t), the products of what is left of the targets, summed row by row
-    _triangle: FloatArray | None = None  # (d, d), R of the features, where the rows were decomposed
-    _robust: FloatArray | None = None  # (p, p), the covariance that was estimated from the rows, about their means
-    _solution: LeastSquares | None = None  # what was last read
-    _pace: Pace | None = None  # of the next batch, where theta was found row by row
-    _coef: Any = None  # coef_ and intercept_ as they were shown, or assigned
+    _observations: Observations | None = None  # None if a database computed the sums
+    _one_target: bool  # whether y had shape (n,)
+    _found: FloatArray | None = None  # (p, t), theta computed from the rows
+    _residual: FloatArray | None = None  # (t, t), products of the residuals, summed row by row
+    _triangle: FloatArray | None = None  # (d, d), R of the features, if the rows were decomposed
+    _robust: FloatArray | None = None  # (p, p), covariance estimated from the rows, about their means
+    _solution: LeastSquares | None = None  # the last solution
+    _pace: Pace | None = None  # of the next batch, by stochastic gradient
+    _coef: Any = None  # coef_ and intercept_, as set by the fit or assigned
     _intercept: Any = None
 
     def __init__(
@@ -204,21 +202,21 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
     # Learning.
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Learn from rows and their targets, forgetting what was learned before.
+        """Fit the model to rows and their targets; earlier rows are forgotten.
 
         Parameters
         ----------
         X
-            Rows, (n, d); an iterator of batches (X, y) or (X, y, sample_weight), or a function that starts one, which
-            may be larger than memory; a path, a URL or a list of paths of files; or a collection of Dask or a data
-            frame of Spark, which is summed where it lives.
+            Rows, (n, d); an iterator of batches (X, y) or (X, y, sample_weight), or a function that returns one, which
+            may be larger than memory; a path, a URL or a list of paths of files; or a Dask collection or Spark data
+            frame, which is summed on its workers.
         y
-            One target per row, (n,), or several, (n, t). Of a cluster's data frame, it may be the name of its column,
-            and of files and Spark's must be.
+            One target per row, (n,), or several, (n, t). For data frames on a cluster it may be the name of a column;
+            for files and Spark it must be.
         sample_weight
-            The weight of each row, 1 by default; the setting ``weights`` says what it means.
+            The weight of each row, 1 by default; the parameter ``weights`` gives its meaning.
         groups
-            The cluster of each row, (n,), by a number or a string: for ``covariance="clustered"``.
+            The cluster of each row, (n,), a number or a string, for ``covariance="clustered"``.
         """
         with self._learning(anew=True):
             self._forget_the_rows()
@@ -233,14 +231,14 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
                 unsure = self._lacks_digits() or self._is_ill_conditioned()
                 if not sums_suffice or (unsure and data.is_rereadable):
                     self._look_again(EncodedDataset.of_parts(batches, self._engine))
-            self._say_dependent()
+            self._warn_collinear()
             if self.solver == "normal":
                 self.solution_ = self._as_solution()
-            _ = self.coef_  # raises now for sums that the model cannot be estimated from
+            _ = self.coef_  # raises if the model cannot be estimated from the sums
         return self
 
     def _look_again(self, data: EncodedDataset) -> None:
-        """Make a second pass if sums are not enough: for another solver, a small residual, robust errors."""
+        """Make a second pass if the sums are not enough: for another solver, a small residual, robust errors."""
         try:
             if self.solver != "normal":
                 self._find(data)
@@ -254,13 +252,13 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
             data.release()
 
     def _is_ill_conditioned(self) -> bool:
-        """Whether the columns nearly depend on each other, so that normal equations cost digits of theta."""
+        """Whether the columns are nearly collinear, so that normal equations lose digits of theta."""
         if self.solver != "normal" or self.l1 > 0 or self.l2 > 0 or self._memory.features > MOST_COLUMNS:
             return False
         return self._solved().factored.least_pivot < ILL_CONDITIONED
 
     def _decompose(self, data: EncodedDataset) -> None:
-        """Find theta by QR of the rows, unless columns depend on each other."""
+        """Compute theta by QR of the rows, unless columns are collinear."""
         null = self._solved().factored.null
         if are_dependent(data, self._memory, self.fit_intercept, null):
             return
@@ -270,12 +268,12 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
             self._unread()
 
     def _lacks_digits(self) -> bool:
-        """Whether sums determine the residual, or theta, to few digits only."""
+        """Whether the sums give few digits of the residual, or of theta."""
         solved = self._solved()
         return solved.df_residual > 0 and bool((solved.digits < ENOUGH_DIGITS).any())
 
     def _read_residuals(self, data: EncodedDataset) -> None:
-        """Sum the residuals row by row; without a penalty, they also correct theta."""
+        """Sum the residuals row by row; without a penalty, also refine theta by them."""
         theta = self._solved().theta
         sums = data.transform(partial(_residuals, theta, self.fit_intercept)).sum(NormalEquations.over())
         if self.solver == "normal" and self.l1 == 0 and self.l2 == 0:
@@ -286,7 +284,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         self._unread()
 
     def _encode(self, data: Dataset, reset: bool) -> Dataset:
-        """Return rows as batches; the number and names of the features are set (reset), or compared."""
+        """Return rows as batches; set (reset) or compare the number and names of the features."""
         part = data.in_memory
         if part is not None:
             return ArrayDataset(
@@ -304,7 +302,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
     def _sum(
         self, batches: Dataset, reset: bool, aggregates: DatabaseSums | None
     ) -> tuple[NormalEquations, Observations | None]:
-        """Return the normal equations of all rows, computed by a database where there is one, and their number."""
+        """Return the normal equations of all rows, computed by the database if there is one, and their number."""
         found: _Summed | None
         rows = batches.in_memory
         try:
@@ -326,11 +324,11 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         return sums, observations
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows: all batches together give what :meth:`fit` gives, in any split and order.
+        """Learn from more rows: the result is that of :meth:`fit` to all rows, in any split and order.
 
-        If ``solver`` is a :class:`~suffice.solvers.StochasticGradient` with a ``step``, theta is found by the plain
-        stochastic rule instead, from theta = 0: one step for each row, as they come; rows in parts are visited part by
-        part. ``+`` and :meth:`forget` then refuse.
+        If ``solver`` is a :class:`~suffice.solvers.StochasticGradient` with a ``step``, stochastic gradient descent is
+        used instead, from theta = 0: one step for each row, in order; rows in parts are visited part by part. ``+``
+        and :meth:`forget` then raise.
         """
         first = "_memory" not in vars(self)
         steps = self.solver if isinstance(self.solver, StochasticGradient) and self.solver.step else None
@@ -356,7 +354,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         return self
 
     def _step_through(self, rows: Batch, steps: StochasticGradient, before: FloatArray | None) -> None:
-        """Go once through a batch of rows, as they come, by the stochastic rule."""
+        """Make a stochastic gradient step for each row of a batch, in order."""
         shape = rows.features + int(self.fit_intercept), self._memory.targets
         theta = np.zeros(shape) if before is None else before
         pace = self._pace or Pace(float(steps.step or 0.0), steps.decay or 0.0, steps.power, steps.batch_rows)
@@ -372,21 +370,21 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         self._unread()
 
     def _check_sums(self, what: str) -> None:
-        """Raise where theta is not read from the sums, and does not follow them."""
+        """Raise if theta is not computed from the sums."""
         self._check_unassigned(what)
         if self._found is not None and (
             isinstance(self._params.solver, StochasticGradient) or self._params.solver == "stochastic"
         ):
             raise ValueError(
-                f"theta was found row by row by solver={self._params.solver!r}, not read from the sums: {what} cannot "
-                "be told; fit with solver='normal', or use with_params(solver='normal') first"
+                f"theta was computed from the rows by solver={self._params.solver!r}, not from the sums: {what} is "
+                "unknown; fit with solver='normal', or use with_params(solver='normal') first"
             )
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Subtract rows exactly: the result is the model of a :meth:`fit` to the other rows.
+        """Subtract rows exactly: the result is that of :meth:`fit` to the other rows.
 
-        ``digits_lost_`` holds how many of the 15.9 decimal digits the subtraction cost at most; past 9 it is refused,
-        and nothing is changed.
+        ``digits_lost_`` bounds how many of the 15.9 decimal digits the subtraction cost; above 9 it raises, and the
+        model does not change.
         """
         self._check_fitted()
         self._check_sums("what is left without some rows")
@@ -407,7 +405,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         other._check_fitted()
         mine, theirs = parameters.feature_names(self), parameters.feature_names(other)
         if mine is not None and theirs is not None and mine != theirs:
-            raise ValueError(f"models of the features {mine} and {theirs} do not go together")
+            raise ValueError(f"models of different features cannot be added: {mine} and {theirs}")
         for model in (self, other):
             model._check_sums("the model of both")
         merged = copy.copy(self)
@@ -423,13 +421,12 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return R², the share of the variance that the model explains; of several targets, their average.
+        """Return R², the share of the variance that the model explains; for several targets, their average.
 
         Parameters
         ----------
         X, y, sample_weight
-            Rows, their targets and weights, as for :meth:`fit`. Rows in parts are read where they are: once for the
-            mean of y, and once for the squares.
+            As for :meth:`fit`. Rows in parts are read twice: for the mean of y, and for the squares.
         """
         data = scored_dataset(self, X, y, sample_weight)
         if data is None:
@@ -451,16 +448,15 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         least: float = 1e-3,
         ratio: float = 1.0,
     ) -> Path:
-        """Return the coefficients along the elastic net's path, from one pass; the model itself is not fitted.
+        """Return the regularisation path of the elastic net, from one pass; the model itself is not fitted.
 
         Parameters
         ----------
         X, y, sample_weight
             Rows, as for :meth:`fit`.
         penalties
-            The penalties to go through: ``l1 = ratio * penalty``, ``l2 = (1 - ratio) * penalty``. By default ``count``
-            of them, from the one that holds all coefficients at zero down to its ``least`` share, evenly on the log
-            scale.
+            ``l1 = ratio * penalty``, ``l2 = (1 - ratio) * penalty``. By default ``count`` of them, evenly spaced on the
+            log scale, from the smallest at which all coefficients are zero down to its ``least`` share.
         ratio
             The share of l1: 1 is the lasso.
         """
@@ -492,9 +488,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
             and "_memory" in vars(self)
             and (targets.shape[1] if targets.ndim == 2 else 1) != self._memory.targets
         ):
-            raise ValueError(
-                f"y has shape {targets.shape}; the model has learned {self._memory.targets} target(s) a row"
-            )
+            raise ValueError(f"y has shape {targets.shape}; the model has {self._memory.targets} target(s) per row")
         weight = validation.weights(sample_weight, x.shape[0])
         rows = Batch(x, targets, weight, groups=validation.groups(groups, x.shape[0]))
         return rows if weight is None or self.weights == "frequency" else weights_as_trials(rows)
@@ -505,7 +499,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         self.__dict__.pop("solution_", None)
 
     def _find(self, data: EncodedDataset) -> None:
-        """Let another solver find theta from the rows, target by target."""
+        """Compute theta from the rows by another solver, target by target."""
         start = np.zeros((data.n_features + self.fit_intercept, 1))
         found: list[Solution] = []
         laid, layout = lay_out(data, self.fit_intercept)
@@ -555,20 +549,15 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         centre = 0.0 if layout.centre is None else layout.centre
         return self._shift_intercept(centre - self._memory.mean_x, covariance)
 
-    def _say_dependent(self) -> None:
+    def _warn_collinear(self) -> None:
         if self.l2 > 0 or self.l1 > 0 or self._solved().factored.rank == self.n_features_in_:
             return
-        said = [dependence(name, others) for name, others in self.dependent_columns_]
-        warn_user(
-            f"LinearRegression: {'; '.join(said[:10])}. The rows do not tell these coefficients apart: the smallest "
-            "that fit are given. Drop the columns, or give l2 > 0",
-            CollinearityWarning,
-        )
+        warn_of_collinearity(self, [dependence(name, others) for name, others in self.dependent_columns_])
 
-    # What is read from the sums.
+    # Estimates from the sums.
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether there is something to predict from."""
+        """Whether the model can predict."""
         return "_memory" in vars(self)
 
     def _remember(self, statistics: NormalEquations, observations: Observations | None) -> None:
@@ -582,12 +571,12 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         _ = self._solved()
 
     def _check_readable(self, wanted: Self) -> None:
-        self._check_unassigned("a model that is read from the sums")
+        self._check_unassigned("a model computed from the sums")
         params = self._params
         changed = [name for name in ("l2", "l1", "fit_intercept") if getattr(wanted, name) != getattr(params, name)]
         if wanted.solver != "normal" and (changed or wanted.solver != params.solver):
             raise ValueError(
-                f"solver={wanted.solver!r} finds theta from the rows, and the sums do not hold them: fit again, or "
+                f"solver={wanted.solver!r} needs the rows, and the model keeps only their sums: fit again, or "
                 "give solver='normal' as well"
             )
         kind = wanted._covariance_kind
@@ -595,7 +584,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         changed += [name for name in settings if getattr(wanted, name) != getattr(params, name)]
         if kind != "classical" and changed:
             raise ValueError(
-                f"covariance={kind!r} is estimated from the rows, and the sums do not hold them: fit "
+                f"covariance={kind!r} needs the rows, and the model keeps only their sums: fit "
                 "again, or give covariance='classical' as well"
             )
 
@@ -611,7 +600,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         return found
 
     def _solved(self) -> LeastSquares:
-        """Return the solution of the normal equations, which is computed once."""
+        """Return the solution of the normal equations, computed once."""
         if self._solution is None:
             if "_memory" not in vars(self):
                 self._check_fitted()
@@ -638,8 +627,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
             return Observations(self._memory.total, 0.0)
         if self._observations is None:
             raise ValueError(
-                f"weights={self._params.weights!r} need the number of rows, which the sums of a database, or of an "
-                "older file, do not hold: fit again"
+                f"weights={self._params.weights!r} need the number of rows, which sums of a database, or of an "
+                "older file, do not have: fit again"
             )
         return self._observations
 
@@ -660,13 +649,13 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
 
     @property
     def statistics_(self) -> NormalEquations:
-        """The normal equations, from which the model is estimated; they add and subtract."""
+        """The normal equations, from which the model is estimated."""
         self._check_fitted()
         return self._memory
 
     @property
     def n_iter_(self) -> int:
-        """How many passes over the rows were made: 1 for the normal equations."""
+        """Number of passes over the rows: 1 for the normal equations."""
         self._check_fitted()
         return max(self.solution_.n_steps, 1) if hasattr(self, "solution_") else 1
 
@@ -676,14 +665,14 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
 
     @property
     def coef_(self) -> Any:
-        """The coefficients, (d,), or (t, d) of several targets."""
+        """The coefficients, (d,), or (t, d) for several targets."""
         if self._coef is None:
             self._coef, self._intercept = self._shown(self._solved().theta)
         return self._coef
 
     @coef_.setter
     def coef_(self, value: Any) -> None:
-        _ = self.coef_  # both are shown, or none
+        _ = self.coef_  # both are set, or none
         self._coef = value
 
     @property
@@ -699,12 +688,12 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
 
     @property
     def rank_(self) -> int:
-        """How many columns of X are independent."""
+        """Number of independent columns of X."""
         return self._solved().factored.rank
 
     @property
     def dependent_columns_(self) -> list[tuple[str, list[str]]]:
-        """The columns that are combinations of columns before them, with these; of none where one is constant."""
+        """The columns that are linear combinations of earlier columns, with those; empty for a constant column."""
         self._check_fitted()
         if self._triangle is not None:
             return []
@@ -731,7 +720,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
     def predict_se(self, X: Any) -> Any:
         """Return the standard error of the predicted mean of each row, (n,), or (n, t).
 
-        It uses the covariance that ``covariance`` chose at the fit.
+        It uses the covariance of the fit.
         """
         errors = self._mean_variance(X) ** 0.5
         return errors[:, 0] if self._one_target else errors
@@ -745,9 +734,10 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         X
             Rows, (n, d).
         level
-            The probability that the interval covers.
+            Confidence level.
         of
-            What it covers: ``"mean"``, the expectation of y; or ``"observation"``, a new y (of weight 1).
+            ``"mean"``: confidence interval of the mean of y. ``"observation"``: prediction interval of a new y of
+            weight 1.
         """
         check_level(level)
         check_of(of)
@@ -770,14 +760,14 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         terms: Mapping[str, Sequence[str]] | None = None,
         random_state: Any = 0,
     ) -> Diagnostics:
-        """Return residuals of every kind, leverage and influence of each row of the fit, and variance inflation.
+        """Return residuals, leverage and influence of each row of the fit, and variance inflation factors.
 
-        Rows in parts are read three times at most; the results are in memory.
+        Rows in parts are read at most three times; the results are in memory.
 
         Parameters
         ----------
         X, y, sample_weight
-            The rows of the fit, since a model keeps none.
+            The rows of the fit, which a model does not keep.
         dfbetas
             Whether the change of each coefficient without each row, (n, p), is computed.
         terms
@@ -794,7 +784,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         self._check_unassigned("diagnostics")
         params = self._params
         if not self._one_target:
-            raise ValueError("diagnostics are of one target; y has several: fit each by itself")
+            raise ValueError("diagnostics need one target; y has several: fit each separately")
         if params.l1 > 0:
             raise ValueError("there are no diagnostics under l1 > 0: refit the columns with coefficients other than 0")
         copied = copy.copy(self).set_params(**params.get_params(deep=False))
@@ -819,7 +809,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         self._check_unassigned("an interval")
         sums, solved, intercept = self._memory, self._solved(), self._params.fit_intercept
         if self._params.l1 > 0:
-            raise ValueError("there is no interval: l1 > 0, and coefficients that were set to zero have no errors")
+            raise ValueError("there is no interval: l1 > 0, and coefficients set to zero have no standard errors")
         noise = np.diagonal(solved.noise())
         if not solved.df_residual > 0 and np.isnan(noise).any():
             raise ValueError(f"there is no interval: {notes_on_rows(solved.rows, solved.rank, noise=True)[0]}")
@@ -837,42 +827,43 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
             return variance.at(engine_for(self._engine, x), x)
 
     def _robust_known(self) -> FloatArray:
-        """Return the covariance that was estimated from the rows, (p, p), of an intercept at the means of X."""
+        """Return the covariance estimated from the rows, (p, p), with the intercept at the means of X."""
         if self._robust is None:
             raise ValueError(
-                f"covariance={self._params._covariance_kind!r} is estimated from all rows at once, by fit; rows were "
-                "added, merged or forgotten since: fit again, or use with_params(covariance='classical')"
+                f"covariance={self._params._covariance_kind!r} needs all rows at once, and rows were added, merged or "
+                "forgotten since the fit: fit again, or use with_params(covariance='classical')"
             )
         return self._robust
 
     def _shift_intercept(self, shift: FloatArray, covariance: FloatArray) -> FloatArray:
-        """Return the covariance of theta when the intercept is taken at x - shift instead of x; shift is (d,)."""
+        """Return the covariance of theta whose intercept is at x - shift instead of x; shift is (d,)."""
         if not self._params.fit_intercept:
             return covariance
         return Layout(self.n_features_in_, True, centre=shift).covariance_outward(covariance)
 
     @property
     def _is_read_from_sums(self) -> bool:
-        """Whether theta is that of the normal equations, without a penalty."""
+        """Whether theta is the solution of the normal equations, without a penalty."""
         return self._found is None and self._params.l2 == 0 and self._params.l1 == 0
 
     def _notes_on_digits(self) -> list[str]:
-        """Return a sentence where the sums hardly know theta, and one where they hardly know the residual variance."""
+        """Return notes if the sums give few digits of theta, or of the residual variance."""
         notes, pivot = [], self._solved().factored.least_pivot
         if self._is_read_from_sums and 0 < pivot < 1e6 * EPSILON:
             lost = float(np.log10(pivot / EPSILON))
             notes.append(
-                f"the columns nearly depend on each other: the sums tell the coefficients to about {lost:.0f} decimal "
-                "digits; fit, with all rows at once, reads them a second time"
+                f"the columns are nearly collinear: the sums give about {lost:.0f} correct decimal digits of the "
+                "coefficients; fit, with all rows at once, makes a second pass"
             )
         digits = float(self._solved().digits.min())
         if digits >= FEW_DIGITS:
             return notes
-        known = f"to about {digits:.1f} decimal digits" if digits > 0 else "to no digit: there are no standard errors"
+        known = f"about {digits:.1f} correct decimal digits" if digits > 0 else "no correct digit"
+        unknown = "" if digits > 0 else ": there are no standard errors"
         return [
             *notes,
-            f"the features explain so much of y that the sums tell the residual variance {known}; fit, with all rows "
-            "at once, reads them a second time",
+            f"the features explain nearly all of y: the sums give {known} of the residual variance{unknown}; fit, with "
+            "all rows at once, makes a second pass",
         ]
 
     # Inference.
@@ -891,7 +882,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         ]
         params, covariance = self._params, None
         if params.l1 > 0:
-            notes.append("l1 > 0: there are no standard errors of coefficients that were set to zero")
+            notes.append("l1 > 0: coefficients set to zero have no standard errors")
         else:
             classical = params._covariance_kind == "classical"
             covariance = solved.covariance() if classical else self._shift_intercept(sums.mean_x, self._robust_known())
@@ -963,7 +954,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         model._one_target = bool(settings["one_target"])
         statistics = contents.statistics["sum"]
         if not isinstance(statistics, NormalEquations):
-            raise ValueError(f"the sum must be of normal equations; it is a {type(statistics).__name__}")
+            raise ValueError(f"the sum must be NormalEquations; it is a {type(statistics).__name__}")
         if statistics.features != model.n_features_in_:
             raise ValueError(f"the sum is of {statistics.features} features, the model of {model.n_features_in_}")
         size, targets = model.n_features_in_ + int(model._params.fit_intercept), statistics.targets
@@ -971,7 +962,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         check_shapes(contents.arrays, {**robust, "found": (size, targets), "residual": (targets, targets)})
         check_shapes(contents.arrays, {"triangle": (model.n_features_in_, model.n_features_in_)})
         model._robust, model._found = contents.arrays.get("centred_robust"), contents.arrays.get("found")
-        if "robust" in contents.arrays:  # older files: of the intercept at x = 0
+        if "robust" in contents.arrays:  # older files: with the intercept at x = 0
             model._robust = model._shift_intercept(-statistics.mean_x, contents.arrays["robust"])
         model._residual, model._triangle = contents.arrays.get("residual"), contents.arrays.get("triangle")
         pace = settings.get("pace")
@@ -1006,7 +997,7 @@ def _learn_part(model: LinearRegression, piece: Piece) -> LinearRegression:
 
 
 class _Summed(NamedTuple):
-    """What is summed of rows: whether y came as (n,) is taken from the first of them."""
+    """The sums of rows, and whether y had shape (n,)."""
 
     equations: NormalEquations
     one_target: bool
@@ -1034,7 +1025,7 @@ def _changed(
 
 
 def _squares(model: LinearRegression, mean: FloatArray, piece: Piece) -> FloatArray:
-    """Return the squares of residuals and those about the mean, of each target, and the rows' weight, (2 t + 1,)."""
+    """Return the sums of squares of residuals and about the mean of each target, and the total weight, (2 t + 1,)."""
     weights = partitioned.part_weights(piece)
     targets = validation.numbers(piece["y"], len(weights), several=True).reshape(len(weights), -1)
     predicted = np.asarray(model.predict(piece["X"])).reshape(targets.shape)
@@ -1045,7 +1036,7 @@ def _squares(model: LinearRegression, mean: FloatArray, piece: Piece) -> FloatAr
 
 
 class Products(NamedTuple):
-    """Products of features and targets: about their means where there is an intercept, else about zero."""
+    """Products of features and targets: about their means with an intercept, else about zero."""
 
     xx: FloatArray  # (d, d)
     xy: FloatArray  # (d, t)
@@ -1053,30 +1044,30 @@ class Products(NamedTuple):
 
 
 class Observations(NamedTuple):
-    """How many rows there are whose weight is not 0: where weights are no frequencies, these are the observations."""
+    """Number of rows of weight above 0: the observations, unless weights are frequencies."""
 
     rows: float
     log_weight: float  # the sum of the logs of the weights
 
     @classmethod
     def of(cls, weight: FloatArray | None, rows: int) -> Observations:
-        """Return the observations among rows, given their weights."""
+        """Return the observations of rows with these weights."""
         if weight is None:
             return cls(float(rows), 0.0)
         there = weight[weight > 0]
         return cls(float(len(there)), float(np.log(there).sum()))
 
     def plus(self, other: Observations) -> Observations:
-        """Return those of both."""
+        """Return the sum of both."""
         return Observations(self.rows + other.rows, self.log_weight + other.log_weight)
 
     def minus(self, other: Observations) -> Observations:
-        """Return those that are left without others."""
+        """Return the difference."""
         return Observations(self.rows - other.rows, self.log_weight - other.log_weight)
 
 
 def products_of(sums: NormalEquations, intercept: bool) -> Products:
-    """Return the products that a fit with or without an intercept is read from."""
+    """Return the products of a fit with or without an intercept."""
     products, features = sums.scatter if intercept else sums.about_zero(), sums.features
     return Products(products[:features, :features], products[:features, features:], products[features:, features:])
 
@@ -1089,12 +1080,12 @@ class LeastSquares:
     intercept: bool
     theta: FloatArray  # (p, t)
     factored: Symmetric  # the products of features, l2 included
-    residual: FloatArray  # (t, t), the products of what is left of the targets
+    residual: FloatArray  # (t, t), products of the residuals
     rank: int  # intercept included
-    doubt: FloatArray  # (t,), how far rounding may put the squares of the residual off
-    rows: float  # how many observations there are
-    dispersion: float | None = None  # the variance of the noise, where it is known
-    solved: bool = True  # whether theta is where the penalised sum of squares is least
+    doubt: FloatArray  # (t,), bound of the rounding error of the squared residuals
+    rows: float  # number of observations
+    dispersion: float | None = None  # the variance of the noise, if known
+    solved: bool = True  # whether theta minimises the penalised sum of squares
 
     @property
     def df_residual(self) -> float:
@@ -1104,7 +1095,7 @@ class LeastSquares:
     def noise(self) -> FloatArray:
         """Return the estimated covariance of the targets' noise, (t, t).
 
-        NaN where no rows are left to tell it by, and of targets whose sums have no digit left.
+        NaN without residual degrees of freedom, and for targets whose sums have no correct digit.
         """
         if self.dispersion is not None:
             return self.dispersion * np.eye(len(self.residual))
@@ -1116,9 +1107,9 @@ class LeastSquares:
 
     @property
     def digits(self) -> FloatArray:
-        """How many digits of the squares of the residual are known, (t,), 0 to 15.
+        """Number of correct digits of the squared residuals, (t,), 0 to 15.
 
-        They are a difference of sums over the targets: where the features explain nearly all, few are left.
+        They are a difference of sums: if the features explain nearly all of y, it cancels.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             left = np.log10(np.diagonal(self.residual) / self.doubt)
@@ -1126,7 +1117,7 @@ class LeastSquares:
         return np.clip(left, 0.0, 15.0)
 
     def covariance(self) -> FloatArray:
-        """Return the covariance of theta, column by column; NaN for undetermined coefficients."""
+        """Return the covariance of theta, column by column; NaN for coefficients that are not identified."""
         return np.asarray(np.kron(self.noise(), self._unit_covariance()))
 
     def _unit_covariance(self) -> FloatArray:
@@ -1157,20 +1148,20 @@ def solve_normal_equations(
     dispersion: float | None = None,
     triangle: FloatArray | None = None,
 ) -> LeastSquares:
-    """Return the coefficients at which the penalised sum of squares is least, the smallest where there are many.
+    """Return the coefficients that minimise the penalised sum of squares, of least norm if there are many.
 
     Parameters
     ----------
     theta
-        Coefficients, (p, t), that were found in another way: only what is said about them is read.
+        Coefficients, (p, t), computed in another way: only the statistics about them are computed.
     residual
-        The products of what theta leaves of the targets, (t, t), where they were summed row by row.
+        Products of the residuals, (t, t), if they were summed row by row.
     rows
-        How many observations there are: by default, the weight of all rows.
+        Number of observations; by default the total weight.
     dispersion
-        The variance of the noise, where it is known.
+        The variance of the noise, if known.
     triangle
-        R of a QR decomposition of the features, (d, d), where the rows were decomposed.
+        R of a QR decomposition of the features, (d, d), if the rows were decomposed.
 
     Examples
     --------
@@ -1206,14 +1197,14 @@ def solve_normal_equations(
 
 
 def with_intercept(sums: NormalEquations, coef: FloatArray) -> FloatArray:
-    """Return coefficients, (d, t), below the intercepts that go with them, (d + 1, t)."""
+    """Return theta, (d + 1, t): coefficients, (d, t), below their intercepts."""
     return np.concatenate([(sums.mean_y - sums.mean_x @ coef)[None, :], coef])
 
 
 def elastic_net(products: FloatArray, right: FloatArray, l1: float, start: FloatArray) -> tuple[FloatArray, bool]:
-    """Return the coefficients, (d, t), at which ``c' products c / 2 - right' c + l1 |c|`` is least, and whether it is.
+    """Minimise ``c' products c / 2 - right' c + l1 |c|``; return c, (d, t), and whether it is the minimum.
 
-    Each target is solved by itself.
+    Each target is solved separately.
 
     Examples
     --------
@@ -1225,6 +1216,6 @@ def elastic_net(products: FloatArray, right: FloatArray, l1: float, start: Float
     level = np.sqrt(np.maximum(np.diagonal(products), np.finfo(np.float64).tiny))
     found = []
     for each, at in zip(right.T, start.T, strict=True):
-        reach = float(np.abs(each / level).max(initial=0.0))  # how far a coefficient could move, in its own units
+        reach = float(np.abs(each / level).max(initial=0.0))  # step of a coefficient, in its own units
         found.append(solve_quadratic(products, np.ascontiguousarray(each), penalties, at, PRECISION * reach))
     return np.stack([coef for coef, _ in found], axis=1), all(solved for _, solved in found)

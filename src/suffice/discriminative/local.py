@@ -1,4 +1,4 @@
-"""Locally weighted regression: a small fit around every query, from the rows themselves."""
+"""Locally weighted regression: a fit at every query to the rows near it."""
 
 from __future__ import annotations
 
@@ -47,42 +47,41 @@ def _is_regressor(model: LocallyWeightedRegression) -> bool:
 
 
 class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # type: ignore[misc]
-    """A polynomial around every query, fitted to the rows near it.
+    """Locally weighted regression: at every query, a polynomial fitted to the rows near it.
 
     At a query q it maximises the sum over rows of ``w_i k(|x_i - q| / bandwidth) log p(y_i | theta' [1, x_i - q])``,
     less ``l2 / 2`` times the squares of all coefficients but the first, and predicts from that one, the value at q.
-    Nothing is summarised: the rows are kept, and every prediction reads those around it.
+    The model keeps all rows, and every prediction reads those near the query.
 
-    A query far from all rows (the kernel is below 1e-12 at the nearest: for the Gaussian, beyond 7.4 bandwidths) is
-    answered from the nearest rows, since weights count relative to the largest, with a :class:`FarFromDataWarning`. So
-    is one with no row within the reach of a bounded kernel: the nearest rows then count alike. A row below e^-50 of
-    the largest weight counts as none. Slopes that the neighbours do not determine (a single one, neighbours in a line)
-    are those of least norm.
+    For a query far from all rows (the kernel at the nearest is below 1e-12: for the Gaussian, beyond 7.4 bandwidths)
+    the prediction uses the nearest rows, as weights are relative to the largest, with a :class:`FarFromDataWarning`.
+    If no row is within a bounded kernel, the nearest rows have equal weights. Rows below e^-50 of the largest weight
+    are ignored. Slopes that are not identified (a single neighbour, neighbours in a line) are those of least norm.
 
     Parameters
     ----------
     bandwidth
-        The distance that counts as near, in the units of X: scale the features alike first. ``"auto"`` chooses it by
-        leave-one-out: each row (of more than 2,000, every so many) is predicted as if it had not been seen.
+        Bandwidth of the kernel, in the units of X: scale the features first. ``"auto"``: leave-one-out
+        cross-validation, on at most 2,000 evenly spaced rows.
     family
         ``"gaussian"``: y holds numbers, one column or several, fitted by least squares. ``"bernoulli"``: y holds two
-        classes, fitted by Newton's method. Every coefficient, the first too, is then held by 1e-4 / 2 times the mean
-        square of what it adds to the log-odds around the query, beside a weight of 1 for the nearest row, so that a
-        neighbourhood of one class has a fit.
+        classes, fitted by Newton's method; every coefficient, also the first, has a penalty of 1e-4 / 2 times the mean
+        square of its part of the log-odds near the query, relative to a weight of 1 of the nearest row, so that the fit
+        is finite if all neighbours have one class.
     degree
-        Of the polynomial: 0, a weighted mean (Nadaraya and Watson's); 1, linear; 2, with all squares and products.
+        Degree of the polynomial: 0, a weighted mean (Nadaraya-Watson); 1, linear; 2, with all squares and products.
     kernel
-        How weights fall with the distance of r bandwidths: ``"gaussian"`` exp(-r^2 / 2), ``"epanechnikov"`` 1 - r^2,
-        ``"tricube"`` (1 - r^3)^3, ``"uniform"`` 1; the last three end at r = 1.
+        Weight at a distance of r bandwidths: ``"gaussian"`` exp(-r^2 / 2), ``"epanechnikov"`` 1 - r^2, ``"tricube"``
+        (1 - r^3)^3, ``"uniform"`` 1; the last three are 0 beyond r = 1.
     l2
         Weight of the ridge penalty on slopes and curvatures.
     max_iter, tol
-        Newton steps, and how far from its maximum the log-likelihood around a query may stay; of ``"bernoulli"``.
+        Most Newton steps, and tolerance of the local log-likelihood, for ``"bernoulli"``.
     n_jobs
-        How many threads sum rows: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for
-        all cores of the machine, or a number.
+        Number of threads: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for all
+        cores of the machine.
     device
-        None reads rows where they are. ``"cuda"`` streams rows in host memory through the card.
+        None: the device that holds the rows. ``"cuda"``: rows in host memory are streamed through the GPU.
 
     Attributes
     ----------
@@ -91,11 +90,11 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
     leave_one_out_ : ndarray of shape (g, 2)
         With ``bandwidth="auto"``: the bandwidths tried, and the mean squared error (or log-loss) of each.
     classes_ : ndarray of shape (2,)
-        The classes, of ``family="bernoulli"``.
+        The classes, for ``family="bernoulli"``.
     n_iter_ : int
-        How many bandwidths were tried; 1 where it is given.
+        Number of bandwidths tried; 1 if it is given.
     n_features_in_ : int
-        How many features there are.
+        Number of features.
 
     Examples
     --------
@@ -142,7 +141,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         return tags
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Keep the rows, and choose the bandwidth where it is ``"auto"``.
+        """Store the rows, and choose the bandwidth if it is ``"auto"``.
 
         Parameters
         ----------
@@ -150,10 +149,10 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
             Rows, (n, d), dense. Rows in parts (a stream, files, Dask, Spark) are gathered: the model keeps all rows in
             memory.
         y
-            Numbers, (n,) or (n, t); or for ``family="bernoulli"`` one of two classes for each row, (n,). Of data frames
-            in parts, the name of the column.
+            Numbers, (n,) or (n, t); or for ``family="bernoulli"`` one of two classes for each row, (n,). For data
+            frames in parts, the name of the column.
         sample_weight
-            One weight per row; a row of weight 2 counts as two rows. Rows of weight 0 are not kept.
+            Frequency weight of each row. Rows of weight 0 are not kept.
 
         Returns
         -------
@@ -179,7 +178,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         rows = LocalRows.of(x, targets, validation.weights(sample_weight, x.shape[0]))
         if self.family == "bernoulli" and len(np.unique(rows.targets)) < 2:
             only = self.classes_[int(rows.targets[0, 0])]
-            raise ValueError(f"all rows that weigh anything are of the class {only!r}: two classes are needed")
+            raise ValueError(f"all rows of weight above 0 are of the class {only!r}: two classes are needed")
         self.__dict__.pop("leave_one_out_", None)
         self.__dict__.pop("_variance", None)
         self._rows, self._shape = rows, shape
@@ -191,14 +190,14 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Keep more rows: all batches together give what :meth:`fit` gives.
+        """Store more rows: the result is that of :meth:`fit` to all rows.
 
         Parameters
         ----------
         X, y, sample_weight
             As for :meth:`fit`.
         classes
-            Not needed: the classes are those of the rows.
+            Not used: the classes are those of the rows.
         """
         if "_rows" not in vars(self):
             return self.fit(X, y, sample_weight)
@@ -217,14 +216,14 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
 
     @row_wise("prediction", return_std=("standard_error",))
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Return the value at each query, (n,) or (n, t); or its likeliest class, (n,).
+        """Return the value at each query, (n,) or (n, t); or its most probable class, (n,).
 
         Parameters
         ----------
         X
             Queries, (n, d).
         return_std
-            Whether to return :meth:`standard_error` too, as a second array; of ``family="gaussian"``.
+            Whether to return :meth:`standard_error` as a second array; for ``family="gaussian"``.
         """
         check_is_fitted(self)
         if return_std:
@@ -242,18 +241,17 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         """Return the standard error of the fit at each query, (n,) or (n, t).
 
         The fit is linear in the targets, l(q)'y, so its variance is l'l times that of the targets,
-        :attr:`residual_variance_`. The bias of the fit, which grows with the bandwidth, is not in it.
+        :attr:`residual_variance_`. It does not include the bias of the fit, which grows with the bandwidth.
         """
         check_is_fitted(self)
         return self._shaped(X, self._errors(self._asked(X, with_variance=True)))
 
     @property
     def residual_variance_(self) -> Any:
-        """The variance of the targets about the fit: a number, or (t,) for several targets.
+        """The residual variance: a number, or (t,) for several targets.
 
-        The weighted squares of the residuals, over the weight of the rows less 2 tr H - tr H'H, the degrees of freedom
-        that the fit takes with H the matrix that smooths the targets; from every so many rows where there are more than
-        2,000. It is estimated when it is first asked for.
+        The weighted sum of squared residuals over the total weight less 2 tr H - tr H'H, the degrees of freedom of the
+        fit, with H the smoother matrix; on at most 2,000 evenly spaced rows. It is estimated at first use.
         """
         check_is_fitted(self)
         _is_regressor(self)
@@ -285,7 +283,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         return beside(X, log_expit(np.hstack([-log_odds, log_odds])))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return R^2 of the predictions, or for classes the share of rows that are given the right one."""
+        """Return R² of the predictions, or the accuracy for classes."""
         check_is_fitted(self)
         rows = partitioned.gather_rows(as_dataset(X, y=y, sample_weight=sample_weight))
         X, y, sample_weight = (rows.get(name) for name in ("X", "y", "sample_weight"))
@@ -301,7 +299,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         for name in ("l2", "tol"):
             value = getattr(self, name)
             if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
-                raise ValueError(f"{name} must be a finite number, and not negative; got {value!r}")
+                raise ValueError(f"{name} must be a finite number, 0 or more; got {value!r}")
         if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
             raise ValueError(f"max_iter must be a whole number, at least 1; got {self.max_iter!r}")
         Neighbourhood(self.kernel, float(width), self.degree)
@@ -376,7 +374,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         model._shape = tuple(settings["shape"])
         _check_arrays(arrays, model.n_features_in_, model._shape)
         if model._params.family == "bernoulli" and (len(model.classes_) != 2 or model._shape):
-            raise ValueError(f"family='bernoulli' has two classes and one target; got {settings['classes']!r}")
+            raise ValueError(f"family='bernoulli' needs two classes and one target; got {settings['classes']!r}")
         model._rows = LocalRows.of(arrays["x"], arrays["y"], arrays.get("weight"), in_order=True)
         return model
 
@@ -386,7 +384,7 @@ def _read_part(model: LocallyWeightedRegression, reset: bool, piece: Piece) -> P
 
 
 def _check_arrays(arrays: Mapping[str, npt.NDArray[Any]], features: int, shape: tuple[int, ...]) -> None:
-    """Raise where the arrays of a file are not the rows, targets and weights of one model."""
+    """Raise if the arrays of a file are not the rows, targets and weights of one model."""
     rows = len(arrays["x"])
     expected = {"x": (rows, features), "y": (rows, math.prod(shape)), "weight": (rows,)}
     for name in expected.keys() & arrays.keys():

@@ -1,4 +1,4 @@
-"""Fits around queries: rows weighted by their distance, systems solved one by one, bandwidths by leaving rows out."""
+"""Local fits at queries: weighted by distance, solved one by one; bandwidths by leave-one-out cross-validation."""
 
 from __future__ import annotations
 
@@ -24,21 +24,19 @@ from suffice.kernels.protocol import Kernels
 from suffice.statistics.base import FloatArray
 from suffice.user_warnings import warn_user
 
-#: A direction that has less than this share of its size left, once what it has in common with others is taken out, is
-#: one that the rows do not determine.
+#: A direction is not identified if its residual given the others is less than this share of its size.
 _RANK = 1e-12
 
 
 def solve_semidefinite(matrices: FloatArray, size: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the solutions of systems with positive semi-definite matrices; of least norm where there are many.
+    """Return the solutions of systems with positive semi-definite matrices, of least norm if there are many.
 
     Parameters
     ----------
     matrices
         (m, k, k), symmetric.
     size
-        The size of each diagonal entry before rounding can have cut it down, (m, k): the scale of each unknown, in
-        which ranks are judged and norms are taken.
+        The size of each diagonal entry before cancellation, (m, k): the scale of each unknown, for ranks and norms.
     right
         The right-hand sides, (m, k).
 
@@ -61,9 +59,9 @@ def solve_semidefinite(matrices: FloatArray, size: FloatArray, right: FloatArray
 
 
 def inner(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the sums of left * right over their second axis, added in its order whatever the shapes.
+    """Return the sums of left * right over their second axis, added in order for any shape.
 
-    NumPy's own sums take another order where there is one row: then an answer would depend on what else is asked.
+    NumPy's sums use another order for one row: a prediction would depend on the other queries.
 
     >>> inner(np.array([[1.0, 2.0]]), np.array([[[3.0], [4.0]]]))
     array([[11.]])
@@ -76,8 +74,8 @@ def inner(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def _eliminate(matrices: FloatArray, right: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
-    """Return the solutions, (m, k), and where every pivot was large enough for them to mean something, (m,)."""
-    # The systems lie last, so that every step is one pass over all of them.
+    """Return the solutions, (m, k), and where every pivot was large enough for them to be valid, (m,)."""
+    # The systems are the last axis, so that every step is one pass over all of them.
     rest = np.array(np.moveaxis(matrices, 0, -1), order="C")
     x = np.array(right.T, order="C")
     k = len(x)
@@ -97,7 +95,7 @@ def _eliminate(matrices: FloatArray, right: FloatArray) -> tuple[FloatArray, npt
 
 
 def _least_norm(matrices: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the solutions of least norm, (m, k), without the directions that the matrices hardly know."""
+    """Return the solutions of least norm, (m, k), without nearly singular directions."""
     values, vectors = np.linalg.eigh(matrices)
     kept = values > _RANK * np.maximum(values[:, -1:], 1e-300)
     inverse = np.where(kept, 1 / np.where(kept, values, 1.0), 0.0)
@@ -105,21 +103,21 @@ def _least_norm(matrices: FloatArray, right: FloatArray) -> FloatArray:
     return inner(along, np.swapaxes(vectors, 1, 2))
 
 
-#: What holds every coefficient of a local logistic curve, so that a neighbourhood of one class has a finite fit: the
-#: weight of half the mean square that the coefficient adds to the log-odds around the query, beside the log-likelihood
-#: of the nearest row.
+#: Penalty of every coefficient of a local logistic fit, so that it is finite if all neighbours have one class: factor
+#: of half the mean square of the coefficient's part of the log-odds near the query, relative to the log-likelihood of
+#: the nearest row.
 STABILISER = 1e-4
 
-_BLOCK_NUMBERS = 1 << 18  # of the products that are held at a time, whatever the number of queries
+_BLOCK_NUMBERS = 1 << 18  # of the products in memory, for any number of queries
 
 
 class Answer(NamedTuple):
     """Local fits at some queries."""
 
-    value: FloatArray  # (m, t), the fitted value; of a logistic curve the log-odds
-    variance: FloatArray  # (m,), l'l, of the row l by which the fit weighs the targets; 0 unless asked for
-    influence: FloatArray  # (m,), how the value moves with the target of a row of weight 1 at the query itself
-    log_weight: FloatArray  # (m,), of the kernel at the nearest row
+    value: FloatArray  # (m, t), the fitted value, or log-odds
+    variance: FloatArray  # (m,), l'l, where the fit is l'y; 0 unless requested
+    influence: FloatArray  # (m,), derivative of the value by the target of a row of weight 1 at the query
+    log_weight: FloatArray  # (m,), log-kernel at the nearest row
     converged: npt.NDArray[np.bool_]  # (m,)
 
     @classmethod
@@ -130,7 +128,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class LocalFit(ABC):
-    """The rows, and the model that is fitted around a query. Engines call it with some queries at a time."""
+    """The rows and the local model; engines call it with blocks of queries."""
 
     rows: Batch
     targets: FloatArray  # (n, t), those of the rows, on the host
@@ -138,7 +136,7 @@ class LocalFit(ABC):
     l2: float
 
     def __call__(self, queries: Batch, kernels: Kernels) -> Answer:
-        """Return the local fits at the queries; y of a query is the row that is left out."""
+        """Return the local fits at the queries; y of a query is the row to leave out."""
         height = max(1, _BLOCK_NUMBERS // self.neighbourhood.parameters(queries.features) ** 2)
         starts = range(queries.start, queries.stop, height)
         blocks = (replace(queries, start=start, stop=min(start + height, queries.stop)) for start in starts)
@@ -146,7 +144,7 @@ class LocalFit(ABC):
 
     @abstractmethod
     def _answer(self, queries: Batch, kernels: Kernels) -> Answer:
-        """Return the local fits at few queries, whose products fit in memory."""
+        """Return the local fits at a block of queries, whose products fit in memory."""
 
     def _log_weight(self, queries: Batch, nearest: npt.NDArray[np.int64], shift: FloatArray) -> FloatArray:
         """Return the logarithm of the kernel at the nearest row, (m,)."""
@@ -159,19 +157,19 @@ class LocalFit(ABC):
         return self.neighbourhood.log_weight(np.sqrt(inner(shift, shift)))
 
     def _relative(self, log_weight: FloatArray) -> FloatArray:
-        """Return by what the kernels have multiplied the weights as the user knows them, (m,)."""
+        """Return the factor of the kernels relative to the user's weights, (m,)."""
         if self.neighbourhood.kernel != "gaussian":
             return np.ones(len(log_weight))
-        return np.exp(np.minimum(-log_weight, 600.0))  # beyond, nothing changes any more
+        return np.exp(np.minimum(-log_weight, 600.0))  # beyond this the result does not change
 
     def _penalty(self, shift: FloatArray, log_weight: FloatArray) -> FloatArray:
         """Return the matrix of the ridge on the slopes and curvatures at the query, (m, p, p).
 
-        The fit is written about the nearest row and in bandwidths; the penalty is that of the polynomial in x - query.
+        The fit's coordinates are bandwidths from the nearest row; the penalty is that of the polynomial in x - query.
         """
         features = shift.shape[1]
         p = self.neighbourhood.parameters(features)
-        turned = np.zeros((len(shift), p, p))  # from coefficients about the nearest row to those about the query
+        turned = np.zeros((len(shift), p, p))  # maps coefficients about the nearest row to those about the query
         if self.l2 == 0:
             return turned
         turned[:, range(1, p), range(1, p)] = 1.0
@@ -205,7 +203,7 @@ class LeastSquares(LocalFit):
     def _equivalent(self, products: FloatArray, at_query: FloatArray, penalty: FloatArray) -> FloatArray:
         """Return c, (m, p), for which the fit at the query is the sum of w k c'f y: c = (sum of w k f f')^-1 f(query).
 
-        About the weighted mean, the level is fitted apart from the slopes: those may be undetermined, it never is.
+        About the weighted mean the level is independent of the slopes: it is always identified, they may not be.
         """
         weight = products[:, 0, 0]
         mean = products[:, 0, 1:] / weight[:, None]
@@ -218,7 +216,7 @@ class LeastSquares(LocalFit):
 
 @dataclass(frozen=True)
 class Logistic(LocalFit):
-    """Logistic curves by Newton's method, each step halved until the likelihood grows."""
+    """Local logistic regression by Newton's method, each step halved until the likelihood increases."""
 
     max_iter: int = 100
     tol: float = 1e-10
@@ -247,7 +245,7 @@ class Logistic(LocalFit):
             theta[moved], value[moved] = trial[better], reached[better]
             hessian, gradient = sums.hessian[better] + penalty[better], sums.gradient[better] - pull[better]
             step[moved] = solve_semidefinite(hessian, np.diagonal(hessian, axis1=1, axis2=2), gradient)
-            # Twice what the likelihood still lacks, were it a parabola.
+            # Twice the distance from the maximum, for a parabola.
             finished = inner(gradient, step[moved]) <= self.tol * largest[better]
             theta[moved[finished]] += step[moved[finished]]
             searching = np.setdiff1d(searching, moved[finished], assume_unique=True)
@@ -258,14 +256,14 @@ class Logistic(LocalFit):
         return Answer(log_odds, np.zeros(count), np.zeros(count), log_weight, converged)
 
     def _largest(self, log_weight: FloatArray) -> FloatArray:
-        """Return the weight that the kernels give to the nearest row, (m,)."""
+        """Return the kernel weight of the nearest row, (m,)."""
         if self.neighbourhood.kernel == "gaussian":
             return np.ones(len(log_weight))
         return np.where(np.isneginf(log_weight), 1.0, np.exp(log_weight))
 
 
 def _some(queries: Batch, places: npt.NDArray[np.intp]) -> Batch:
-    """Return some of the queries of a batch, counted from its start."""
+    """Return some of the queries of a batch, by positions from its start."""
     if len(places) == queries.rows:
         return queries
     places = places + queries.start
@@ -287,33 +285,33 @@ class FarFromDataWarning(UserWarning):
 
 
 def warn_of(answer: Answer, bandwidth: float, max_iter: int) -> None:
-    """Warn about queries far from all rows, and about fits that were not finished."""
+    """Warn about queries far from all rows, and fits that did not converge."""
     count = len(answer.value)
     far = np.flatnonzero(answer.log_weight < _FAR)
     if far.size:
         warn_user(
-            f"{far.size} of the {count} queries lie far from all rows for bandwidth {bandwidth:g}, the first of them "
-            f"X[{far[0]}]: their answers rest on the nearest rows alone",
+            f"{far.size} of the {count} queries are far from all rows for bandwidth {bandwidth:g}, the first of them "
+            f"X[{far[0]}]: their predictions depend on the nearest rows alone",
             FarFromDataWarning,
         )
     lost = np.flatnonzero(~answer.converged)
     if lost.size:
         warn_user(
             f"the fits at {lost.size} of the {count} queries, the first of them X[{lost[0]}], have not converged after "
-            f"max_iter={max_iter} steps: allow more, or raise l2 or tol",
+            f"max_iter={max_iter} steps: raise max_iter, l2 or tol",
             ConvergenceWarning,
         )
 
 
 def check_rows(x: Any) -> None:
-    """Raise where X is sparse, or about its first number that is NaN or infinite."""
+    """Raise if X is sparse, or has a value that is NaN or infinite."""
     if is_sparse(x):
-        raise TypeError("LocallyWeightedRegression keeps dense rows, and X is sparse: use X.toarray()")
+        raise TypeError("LocallyWeightedRegression needs dense rows, and X is sparse: use X.toarray()")
     validation.check_finite(x)
 
 
 def numbers(y: Any, rows: int) -> tuple[FloatArray, tuple[int, ...]]:
-    """Return targets in float64, (n, t), every one finite, and the shape of one row's."""
+    """Return finite targets in float64, (n, t), and the shape of a row's target."""
     if y is None:
         raise missing_targets()
     column = np.asarray(to_host(y) if is_foreign(y) else y)
@@ -345,14 +343,14 @@ def beside(X: Any, answer: npt.NDArray[Any]) -> Any:
 
 _GRID = 16  # bandwidths tried first, evenly spaced on a logarithmic scale
 _REFINEMENTS = 10  # steps of golden section around the best of them: each leaves 0.618 of the interval
-_STRIP = 64  # rows that native kernels weigh or skip together
+_STRIP = 64  # rows that native kernels process or skip together
 _GOLDEN = (np.sqrt(5) - 1) / 2
 
 
 def choose_bandwidth(score: Callable[[float], float], low: float, high: float) -> tuple[float, FloatArray]:
-    """Return the bandwidth of the lowest score, and all that were tried with their scores, (g, 2), in their order.
+    """Return the bandwidth of the lowest score, and all bandwidths tried with their scores, (g, 2), sorted.
 
-    A grid from low to high comes first, then golden section between the neighbours of its best.
+    A grid from low to high, then golden section between the neighbours of its best.
 
     Examples
     --------
@@ -383,9 +381,9 @@ def choose_bandwidth(score: Callable[[float], float], low: float, high: float) -
 
 
 def neighbours_together(x: FloatArray) -> npt.NDArray[np.intp]:
-    """Return an order of rows, (n,), in which near rows have near positions.
+    """Return an order of rows, (n,), in which nearby rows have nearby positions.
 
-    The rows are halved across their widest side again and again, until a strip holds them.
+    The rows are halved along their widest side recursively, down to the size of a strip.
 
     Examples
     --------
@@ -412,7 +410,7 @@ _ASKED = 2000
 
 @dataclass(frozen=True)
 class LocalRows:
-    """Rows with their targets and weights, on the device they came from."""
+    """Rows with their targets and weights, on their device."""
 
     batch: Batch  # x, (n, d), y, (n, t), and weight, (n,) or None: float64, of one array library
     targets: FloatArray  # (n, t), on the host
@@ -420,7 +418,7 @@ class LocalRows:
 
     @classmethod
     def of(cls, x: Any, targets: FloatArray, weight: FloatArray | None, in_order: bool = False) -> LocalRows:
-        """Return the rows that weigh anything; those of NumPy in an order that keeps neighbours together."""
+        """Return the rows of weight above 0; NumPy rows are sorted so that neighbours are close."""
         check_rows(x)
         if is_foreign(x):
             return cls._foreign(x, targets, weight)
@@ -440,7 +438,7 @@ class LocalRows:
         return cls(Batch(x, y, scale), targets, np.ones(len(targets)) if weight is None else weight)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the rows as a model's file holds them."""
+        """Return the rows as a model's file stores them."""
         weight = {} if self.batch.weight is None else {"weight": self.weight}
         return {"x": np.asarray(to_host(self.batch.x)), "y": self.targets, **weight}
 
@@ -486,24 +484,24 @@ class LocalRows:
     def residual_variance(
         self, settings: Mapping[str, Any], bandwidth: float, engine: Engine | Execution | None
     ) -> FloatArray:
-        """Return the variance of the targets about the fit, (t,), for the degrees of freedom that it leaves."""
+        """Return the residual variance, (t,)."""
         x, places = self._themselves()
         answer = self.ask(x, settings, bandwidth, engine, with_variance=True)
         weight = self.weight[places]
         residual = self.targets[places] - answer.value
-        # Of a row of weight w, w residual^2 has the expectation of the variance times this.
+        # For a row of weight w, E(w residual²) is the variance times this.
         free = float(np.sum(weight * (1 - 2 * weight * answer.influence / weight + answer.variance)))
         if free <= 1e-9 * float(weight.sum()):
             raise ValueError(
-                f"bandwidth {bandwidth:g} leaves no degrees of freedom: the fit runs through every row, and its errors "
-                "cannot be told; choose a larger bandwidth"
+                f"bandwidth {bandwidth:g} leaves no degrees of freedom: the fit interpolates every row, and its errors "
+                "are unknown; choose a larger bandwidth"
             )
         return np.asarray((weight[:, None] * residual**2).sum(axis=0) / free)
 
     def tuned(self, settings: Mapping[str, Any], engine: Engine | Execution | None) -> tuple[float, FloatArray]:
-        """Return the bandwidth that predicts best the rows left out, and the table of all that were tried."""
+        """Return the bandwidth of the lowest leave-one-out error, and the table of all that were tried."""
         if self.batch.rows < 2:
-            raise ValueError("bandwidth='auto' needs two rows at least, to predict one from the others: pass a number")
+            raise ValueError("bandwidth='auto' needs at least two rows, to predict one from the others: pass a number")
         x, places = self._themselves()
         weight = self.weight[places] / self.weight[places].sum()
         y = self.targets[places]
@@ -520,12 +518,12 @@ class LocalRows:
         return choose_bandwidth(score, low, high)
 
     def _scales(self, x: Any, places: npt.NDArray[np.int64], engine: Engine | Execution | None) -> tuple[float, float]:
-        """Return the distance of a row from its neighbour, and of the rows farthest apart, twice."""
+        """Return a typical distance between neighbours, and twice the largest distance between rows."""
         high = 2 * float(np.linalg.norm(np.ptp(x, axis=0)))
         constant = {"family": "gaussian", "degree": 0, "kernel": "gaussian", "l2": 0.0}
         if high == 0:
             return 0.0, 0.0
-        # In bandwidths of the whole extent, the Gaussian kernel at the nearest other row tells how far that is.
+        # With the whole extent as bandwidth, the Gaussian kernel at the nearest other row gives its distance.
         log_weight = self.ask(x, constant, high, engine, left_out=places).log_weight
         low = high * float(np.median(np.sqrt(-2 * log_weight)))
         return max(low, high * 1e-4), high

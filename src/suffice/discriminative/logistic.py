@@ -1,4 +1,4 @@
-"""Classifiers whose log-odds are linear in x: logistic and softmax regression."""
+"""Logistic and softmax regression: classifiers whose log-odds are linear in x."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ class LinearClassifier(ScoredClasses, Regression):
         super()._check_settings()
         if self.penalty not in (None, "firth"):
             raise ValueError(
-                f"penalty must be None or 'firth' (l2 and l1 are settings of their own); got {self.penalty!r}"
+                f"penalty must be None or 'firth' (l2 and l1 are separate parameters); got {self.penalty!r}"
             )
         if self.penalty == "firth" and (self.l2 > 0 or self.l1 > 0):
-            raise ValueError("penalty='firth' takes the place of l2 and l1: leave them at 0")
+            raise ValueError("penalty='firth' replaces l2 and l1: leave them at 0")
 
     # Learning.
 
@@ -97,22 +97,22 @@ class LinearClassifier(ScoredClasses, Regression):
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, *, offset: Any = None
     ) -> Self:
-        """Learn from more rows; theta comes near that of :meth:`fit`, in any split and order of the rows.
+        """Learn from more rows; theta is close to that of :meth:`fit` for any split and order of the rows.
 
-        New rows are taken in beside a parabola that stands for the rows before. Now and then theta is found anew from a
-        uniform sample of all rows, of about a million numbers at most, which the model keeps, and its file holds, until
-        the next :meth:`fit`. After :meth:`fit` there is no sample, and the parabola alone stands for its rows.
+        The objective of earlier rows is approximated by a parabola at their optimum. From time to time theta is
+        refitted to a uniform sample of all rows, of at most about a million numbers, which the model and its file keep
+        until the next :meth:`fit`. Rows of :meth:`fit` are in the parabola only, not in the sample.
 
-        If ``solver`` is a :class:`~suffice.solvers.StochasticGradient` with a ``step``, the plain stochastic rule is
-        followed instead, from theta = 0: ``theta := theta - step * gradient of the row`` for each row, as they come;
-        steps become shorter only where ``decay`` is given, and no row is kept.
+        If ``solver`` is a :class:`~suffice.solvers.StochasticGradient` with a ``step``, stochastic gradient descent is
+        used instead, from theta = 0: ``theta := theta - step * gradient of the row`` for each row, in order; steps
+        become shorter only with ``decay``, and no row is kept.
 
         Parameters
         ----------
         X, y, sample_weight, offset
             As for :meth:`fit`.
         classes
-            All classes there will be; needed in the first call unless its batch has rows of all of them.
+            All classes; needed in the first call unless its batch has rows of all of them.
         """
         if isinstance(self.class_weight, str):
             raise ValueError(
@@ -129,7 +129,7 @@ class LinearClassifier(ScoredClasses, Regression):
         finally:
             self._announced = None
 
-    _announced: Labels | None = None  # the classes that a first batch need not have rows of
+    _announced: Labels | None = None  # classes that may have no rows in the first batch
 
     def _targets(self, y: Any, rows: int, reset: bool) -> tuple[Any, int]:
         if reset and self._announced is None:
@@ -144,9 +144,7 @@ class LinearClassifier(ScoredClasses, Regression):
         self._set_labels(labels)
         classes = len(labels.names)
         if classes < 2:
-            raise ValueError(
-                f"y has one class, {labels.names[0]!r}: a classifier needs rows of 2 classes or more to tell them apart"
-            )
+            raise ValueError(f"y has one class, {labels.names[0]!r}: a classifier needs rows of at least 2 classes")
         if self.penalty == "firth" and classes > 2:
             raise ValueError(f"penalty='firth' is for two classes; y has {classes}: give l2 > 0")
         if not self._two:
@@ -176,21 +174,21 @@ class LinearClassifier(ScoredClasses, Regression):
         settled.class_weight = dict(zip(self._labels, each.tolist(), strict=True))
         return settled
 
-    # Answers.
+    # Predictions.
 
     @row_wise("standard_error")
     def predict_se(self, X: Any, *, scale: str = "link", offset: Any = None) -> Any:
-        """Return the standard error of each row's log-odds, (n,), or probabilities; of more classes, (n, k).
+        """Return the standard error of each row's log-odds or probability, (n,); (n, k) for more than two classes.
 
-        It uses the covariance that ``covariance`` chose at the fit.
+        It uses the covariance of the fit.
 
         Parameters
         ----------
         X
             Rows, (n, d).
         scale
-            ``"link"``, the error of the log-odds of the second class; or ``"mean"``, that of its probability. Of more
-            than two classes, there is the second alone, for every class.
+            ``"link"``, the error of the log-odds of the second class; or ``"mean"``, that of its probability. For more
+            than two classes only ``"mean"``, for every class.
         offset
             As for :meth:`decision_function`.
         """
@@ -198,7 +196,7 @@ class LinearClassifier(ScoredClasses, Regression):
             raise ValueError(f"scale must be 'link' or 'mean'; got {scale!r}")
         if not self._two:
             if scale == "link":
-                raise ValueError(f"there is no log-odds of {len(self._labels)} classes: give scale='mean'")
+                raise ValueError(f"scale='link' needs two classes; there are {len(self._labels)}: give scale='mean'")
             return self._share_intervals(X, self.predict_proba(X, offset=offset), self._predictors, None)
         error = self._predictor_error(X, 1)
         return error if scale == "link" else mean_errors(_TWO_CLASSES, self._log_odds(X, offset), error)
@@ -207,15 +205,15 @@ class LinearClassifier(ScoredClasses, Regression):
     def predict_interval(self, X: Any, level: float = 0.95, *, of: str = "mean", offset: Any = None) -> tuple[Any, Any]:
         """Return the lower and the upper end of an interval of the probability of the second class, each (n,).
 
-        The ends are those of the log-odds, mapped through the logistic function. Of more than two classes there is an
-        interval for each, (n, k), on the scale of the logit of its probability.
+        The interval of the log-odds, mapped through the logistic function. For more than two classes, an interval for
+        each, (n, k), on the logit scale of its probability.
 
         Parameters
         ----------
         X
             Rows, (n, d).
         level
-            The probability that the interval covers.
+            Confidence level.
         of
             ``"mean"``, the probability; a new observation is a class, and has no interval.
         offset
@@ -260,63 +258,63 @@ class LinearClassifier(ScoredClasses, Regression):
 
 
 class LogisticRegression(LinearClassifier):
-    """Logistic regression: the log-odds of classes are linear in x. Of more than two classes it is softmax regression.
+    """Logistic regression: the log-odds of classes are linear in x. With more than two classes, softmax regression.
 
     Parameters
     ----------
     l2, l1
-        Penalties, 0 by default: ``-log-likelihood + l1 |theta| + l2 theta² / 2`` is least, and all classes are treated
-        alike. The intercept goes free. ``l2`` is the 1 / C of scikit-learn.
+        Penalties, 0 by default: minimises ``-log-likelihood + l1 |theta| + l2 theta² / 2``, with theta of every class.
+        The intercept is not penalised. ``l2`` is the 1 / C of scikit-learn.
     penalty
-        ``"firth"`` raises ``log-likelihood + log |information| / 2`` instead (two classes): less biased on few rows,
-        and finite where the classes are separated.
+        ``"firth"`` maximises ``log-likelihood + log |information| / 2`` instead (two classes): less biased on few rows,
+        and finite if the classes are separated.
     fit_intercept
-        Whether scores have an intercept.
+        Whether the linear predictor has an intercept.
     class_weight
         ``"balanced"``, or a weight for each class by its label.
     solver
         ``"auto"``, ``"newton"``, ``"batch"``, ``"stochastic"``, or a solver of :mod:`suffice.solvers` with settings.
     tol
-        How far the linear predictors may be from the optimum, relative to their scale, where a solver stops.
+        Tolerance of the solver: error of the linear predictors, relative to their scale.
     max_iter
-        The most steps of a solver; for the stochastic one, passes.
+        Most steps of the solver; for the stochastic solver, passes.
     warm_start
-        Whether :meth:`fit` starts from the last theta.
+        Whether :meth:`fit` starts from the previous theta.
     inference
-        Whether the curvature for standard errors is taken; ``"auto"`` leaves it out where that would take long.
+        Whether the information matrix for standard errors is computed; ``"auto"``: unless it is expensive.
     weights
-        What ``sample_weight`` means: ``"frequency"``, how often a row was seen; ``"precision"``, the inverse of the
-        variance of its y, as the weights of R's ``lm`` and ``glm``; ``"sampling"``, how many rows of a population it
-        stands for, of which errors are robust (``"HC1"`` where the covariance is ``"classical"``).
+        Meaning of ``sample_weight``: ``"frequency"``, number of observations of the row; ``"precision"``, inverse
+        variance of its y, as the weights of R's ``lm`` and ``glm``; ``"sampling"``, inverse probability of selection,
+        with robust errors (``"HC1"`` if ``covariance="classical"``).
     dispersion
-        ``"family"``: estimated where the family has one, else 1. ``"pearson"``: estimated by Pearson's statistic for
-        every family, as in quasi-Poisson and quasi-binomial models. A number: known.
+        ``"family"``: 1. ``"pearson"``: estimated by Pearson's statistic, as in quasi-binomial models. A number: its
+        known value.
     covariance
-        Of the coefficients, behind every standard error and interval: ``"classical"``; ``"HC0"`` to ``"HC4"``, robust
-        against a wrong variance; ``"clustered"``, robust against rows of one group that depend on each other;
-        ``"newey-west"``, the same for rows in the order of time that depend on rows shortly before.
+        Covariance of the coefficients, for all standard errors and intervals: ``"classical"``; ``"HC0"`` to ``"HC4"``,
+        robust to heteroscedasticity; ``"clustered"``, robust to dependence within groups; ``"newey-west"``, robust to
+        autocorrelation of rows in time order.
     lags
-        Of ``"newey-west"``: how many rows before; None for ``4 (n / 100)^(2/9)``.
+        Number of lags of ``"newey-west"``; None for ``4 (n / 100)^(2/9)``.
     random_state
-        The seed of the order in which the stochastic solver sees rows; None draws another at every fit.
+        Seed of the row order of the stochastic solver; None for a new one at every fit.
     verbose
         Whether each pass over the rows is printed to stderr.
     n_jobs
-        How many threads sum rows: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for
-        all cores of the machine, or a number.
+        Number of threads: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for all
+        cores of the machine.
     device
-        None reads rows where they are. ``"cuda"`` streams rows in host memory through the card.
+        None: the device that holds the rows. ``"cuda"``: rows in host memory are streamed through the GPU.
 
     Attributes
     ----------
     classes_ : (k,)
-    coef_ : (1, d), or (k, d) of more than two classes, which then sum to zero over the classes
+    coef_ : (1, d), or (k, d) for more than two classes, which then sum to zero over the classes
     intercept_ : (1,), or (k,)
-    theta_ : (p, 1), or (p, k), both together, the intercept first
+    theta_ : (p, 1), or (p, k), intercept and coefficients
     covariance_ : (q, q), of theta column by column, with the names of the coefficients
-    dispersion_ : 1, or what ``dispersion`` says
-    separation_ : what separates the classes, if something does; else None
-    solution_ : where the solver stopped, why, and its trace
+    dispersion_ : 1, or the dispersion that ``dispersion`` gives
+    separation_ : the separation of the classes; None if there is none
+    solution_ : result of the solver: theta, reason of stopping, trace
     facts_ : likelihoods and deviances
 
     Examples
@@ -338,13 +336,13 @@ class LogisticRegression(LinearClassifier):
         return super()._shown(theta)
 
     def _pinned_theta(self, predictors: int) -> FloatArray:
-        """Return theta with so many columns: as the solver sees it."""
+        """Return theta with this number of columns, as in the objective."""
         theta = self.theta_
         return theta if theta.shape[1] == predictors else theta[:, :-1] - theta[:, -1:]
 
 
 class SoftmaxRegression(LinearClassifier):
-    """Softmax regression as the notes write it: the last class's theta is 0, and the others' are log-odds against it.
+    """Softmax regression with the last class as reference: its theta is 0, those of others are log-odds against it.
 
     The parameters are those of :class:`LogisticRegression`; penalties are on the log-odds against the last class.
 

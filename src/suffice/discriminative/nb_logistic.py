@@ -36,7 +36,7 @@ from suffice.statistics.base import FloatArray
 from suffice.store import Contents, check_shapes, parameters
 from suffice.user_warnings import warn_user
 
-#: Features, or stored values, that are worked on together: few enough to stay in cache.
+#: Features, or stored values, in a block: few enough to stay in cache.
 TOGETHER = 1 << 14
 
 
@@ -59,7 +59,7 @@ class LogRatios:
 
     @property
     def told(self) -> FloatArray:
-        """The counts of the classes with a predictor, (t, d): of two classes, the second."""
+        """The counts of the classes with a predictor, (t, d): for two classes, the second."""
         return self.counts[1:] if len(self.counts) == 2 else self.counts
 
     def table(self) -> FloatArray:
@@ -68,21 +68,21 @@ class LogRatios:
         return self._logs(0.0, np.log(others / here))
 
     def scores(self, counted: Any, rows: Any, codes: npt.NDArray[np.int64], weight: float) -> FloatArray:
-        """Return sum_j r_kj x_ij of every row i, (n, t), r being that of all rows but one like this.
+        """Return the leave-one-out sum_j r_kj x_ij of every row i, (n, t): r without the row's own counts.
 
         Parameters
         ----------
         counted
-            What each row added to the counts, CSR.
+            The counts of each row, CSR.
         rows
-            The rows x, CSR with values at the same places.
+            The rows x, CSR with the same sparsity structure.
         codes
             The class of each row, (n,).
         weight
-            How much of each row is taken out.
+            The weight of each row in the counts, which is subtracted.
         """
         here, others = self._sums()
-        column = codes - (len(self.counts) == 2)  # of the row's own class; -1: it has none
+        column = codes - (len(self.counts) == 2)  # of the row's class; -1: it has none
         single = bool((counted.data == 1).all())
         scores = rows @ self._logs(weight) if single else self._each(counted, rows, column, weight)
         size, taken = _over_rows(rows, rows.data), weight * _over_rows(counted, counted.data)
@@ -96,13 +96,13 @@ class LogRatios:
         return np.ascontiguousarray(scores + size[:, None] * level)
 
     def _sums(self) -> tuple[FloatArray, FloatArray]:
-        """Return the smoothed sums over all features: of each class, and of all others, (t,)."""
+        """Return the smoothed totals of each class, and of all others, (t,)."""
         flat = self.alpha * self.counts.shape[1]
         sums = self.told.sum(axis=1)
         return sums + flat, self.counts.sum() - sums + flat
 
     def _logs(self, taken: float, level: FloatArray | float = 0.0) -> FloatArray:
-        """Return log (n + alpha) / (m + alpha) + level, (d, t), with so much taken from all m."""
+        """Return log (n + alpha) / (m - taken + alpha) + level, (d, t)."""
         told, total = self.told, self.counts.sum(axis=0)
         logs = np.empty(told.shape[::-1])
         for start in range(0, len(total), TOGETHER):
@@ -113,7 +113,7 @@ class LogRatios:
         return logs
 
     def _own(self, rows: Any, codes: npt.NDArray[np.int64], taken: float) -> FloatArray:
-        """Return what each row's own class scores, (n,), with so much of every count taken from it."""
+        """Return the score of each row's own class, (n,), without the row's counts."""
         flat = np.repeat(codes * self.counts.shape[1], np.diff(rows.indptr)) + rows.indices
         here = self.counts.reshape(-1)[flat]
         others = self.counts.sum(axis=0)[rows.indices] - here
@@ -121,7 +121,7 @@ class LogRatios:
         return _over_rows(rows, rows.data * logs)
 
     def _each(self, counted: Any, rows: Any, column: npt.NDArray[np.int64], weight: float) -> FloatArray:
-        """Return the scores, (n, t), where rows have counted each in their own measure."""
+        """Return the scores, (n, t), for rows of different weights."""
         told, total = self.told, self.counts.sum(axis=0)
         sums = np.zeros((rows.shape[0], len(told)))
         numbers = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
@@ -139,7 +139,7 @@ class LogRatios:
 
 
 def _over_rows(rows: Any, values: FloatArray) -> FloatArray:
-    """Return the sums over each row of values that stand where its own are stored, (n,)."""
+    """Return the sum over each row of values at its stored positions, (n,)."""
     return np.asarray(type(rows)((values, rows.indices, rows.indptr), shape=rows.shape) @ np.ones(rows.shape[1]))
 
 
@@ -153,19 +153,19 @@ def _of_length_one(counted: Any) -> Any:
 
 
 def _centred(intercept: FloatArray) -> FloatArray:
-    """Return the intercepts of classes, which sum to 0 where every class has one: a common part changes nothing."""
+    """Return the intercepts of classes, centred if every class has one, as a common constant has no effect."""
     return np.array(intercept) if len(intercept) == 1 else np.asarray(intercept - intercept.mean())
 
 
 def _lightest(batch: Batch, _: Kernels | None = None) -> float:
-    """Return the smallest weight of rows that is not 0; 1 where every row counts once, infinity where none counts."""
+    """Return the smallest weight above 0; 1 without weights, infinity if all are 0."""
     weight = batch.weight
     return 1.0 if weight is None else float(np.min(weight, initial=np.inf, where=weight > 0))
 
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """Rows, what they are counted by, and their classes."""
+    """Rows, their counts, and their classes."""
 
     counted: Any
     rows: Any
@@ -174,7 +174,7 @@ class Texts:
 
     @property
     def weight_in_all(self) -> float:
-        """The weight of all rows."""
+        """The total weight."""
         return float(len(self.codes) if self.weight is None else self.weight.sum())
 
     def of(self, which: npt.NDArray[np.bool_]) -> Texts:
@@ -185,15 +185,15 @@ class Texts:
 
 @dataclass(frozen=True, eq=False)
 class Corrected:
-    """Naive Bayes on some rows, whose theta is to be corrected; every penalty goes on from where the last one ended."""
+    """Naive Bayes on some rows and the solver of theta; each penalty starts from the solution of the last."""
 
     engine: Engine
-    batch: Batch  # its offset is naive Bayes's part of the scores
+    batch: Batch  # its offset is the naive Bayes part of the scores
     response: Response
     scale: FloatArray  # (d, t), the ratios
     towards: float
     intercept: bool
-    level: FloatArray  # (t,), where the intercepts are
+    level: FloatArray  # (t,), the current intercepts
     probabilities: FloatArray  # (n, k)
 
     @classmethod
@@ -215,11 +215,11 @@ class Corrected:
         return cls(engine, batch, response, scale, towards, intercept, np.zeros(scale.shape[1]), probabilities)
 
     def solve(self, l2: float, tol: float, most: int, seed: int) -> Ascent:
-        """Return the theta, less what it is shrunk towards, that a penalty leads to."""
+        """Return theta minus its prior mean, for a penalty."""
         start = np.zeros((len(self.scale) + self.intercept, len(self.level)))
         start[: int(self.intercept)] = self.level
         weight = self.batch.rows if self.batch.weight is None else float(self.batch.weight.sum())
-        kernels: Any = self.engine.kernels  # native ones, which alone have it
+        kernels: Any = self.engine.kernels  # only native kernels have it
         ascent: Ascent = kernels.dual_ascent(
             self.batch,
             self.response,
@@ -254,10 +254,10 @@ class Corrected:
 
 @dataclass(frozen=True, eq=False)
 class ScaledObjective(Objective):
-    """Minus a log-likelihood as a function of theta, of which coefficients are multiples; plus a ridge on theta."""
+    """Minus a log-likelihood as a function of theta, with coefficients = scale * theta; plus a ridge on theta."""
 
     likelihood: NegativeLogLikelihood  #: of the coefficients, without a penalty
-    scale: FloatArray  #: (p, t), by which theta is multiplied; 1 of intercepts
+    scale: FloatArray  #: (p, t), factors of theta; 1 for intercepts
     l2: float
 
     capabilities = frozenset({"hessian_diagonal"})
@@ -269,7 +269,7 @@ class ScaledObjective(Objective):
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return self.likelihood.n_rows
 
     def value_gradient(self, theta: FloatArray) -> ValueGradient:
@@ -289,7 +289,7 @@ class ScaledObjective(Objective):
 
 
 def _encode_part(model: NBLogisticRegression, piece: Piece) -> EncodedPart:
-    """Return what the rows of one part are counted by, its classes coded by the labels of this part."""
+    """Return the counts of the rows of one part; classes are coded by the labels of this part."""
     x = validation.features(model, piece["X"], reset=False)
     column = validation.targets(piece.get("y"), x.shape[0])
     labels, codes = Labels.discover(column)
@@ -311,69 +311,69 @@ def _recode_part(labels: Labels, each: FloatArray | None, part: EncodedPart) -> 
 def _with_naive_bayes(
     settings: NBLogisticRegression, ratios: LogRatios, towards: float, light: float, batch: Batch, _: Engine
 ) -> Batch:
-    """Return rows whose offsets are naive Bayes's part of their scores, learned from all other rows."""
+    """Return rows whose offsets are the leave-one-out naive Bayes part of their scores."""
     codes, two = batch.y, len(ratios.counts) == 2
     rows = batch.x if settings.norm is None else _of_length_one(batch.x)
     offset = None
     if towards != 0:
         offset = towards * ratios.scores(batch.x, rows, codes, light)
-        offset = offset if two else offset[:, :-1] - offset[:, -1:]  # of the last class it is 0
+        offset = offset if two else offset[:, :-1] - offset[:, -1:]  # 0 for the last class
         offset = np.ascontiguousarray(offset)
     return Batch(rows, codes.astype(np.float64) if two else codes, batch.weight, offset)
 
 
-#: The penalties among which ``l2="auto"`` chooses, and on how many parts of the rows it tries them.
+#: Candidates of ``l2="auto"``, and the number of folds.
 PENALTIES = (1.0, 0.5, 0.2, 0.1, 0.05)
 PARTS = 3
 
 
 class NBLogisticRegression(ScoredClasses):
-    """Logistic regression on naive Bayes's log-count ratios, for text: NBSVM with probabilities, and any classes.
+    """Logistic regression on naive Bayes log-count ratios, for text: NBSVM with probabilities, for two or more classes.
 
-    A row x says which features are present, and is of length 1. The score of class k is
-    ``b_k + sum_j theta_kj r_kj x_j``, where r_kj is the log-ratio of how often feature j occurs in class k and in all
-    others; p(y | x) is the softmax of the scores. With theta = 1 of two classes (1/2 of more) this is naive Bayes, and
-    that is what theta is shrunk towards: ``-log-likelihood + l2 (theta - towards)² / 2`` is least. While learning,
-    naive Bayes's part of a row's score is that of all other rows, as the row's own words would tell its class.
+    A row x holds the presence of each feature, and has length 1. The score of class k is
+    ``b_k + sum_j theta_kj r_kj x_j``, where r_kj is the log-ratio of the frequencies of feature j in class k and in all
+    others; p(y | x) is the softmax of the scores. With theta = 1 for two classes (1/2 for more) this is naive Bayes,
+    towards which theta is shrunk: it minimises ``-log-likelihood + l2 (theta - towards)² / 2``. In the fit, the naive
+    Bayes part of a row's score is computed without the row, whose own words would reveal its class.
 
     Parameters
     ----------
     alpha
-        What is added to each count of a feature in a class.
+        Smoothing: added to each count of a feature in a class.
     l2
-        How strongly theta is held at naive Bayes; ``"auto"`` chooses among a few by the likelihood of rows held out.
+        Penalty of theta's distance from naive Bayes; ``"auto"`` chooses it by cross-validated log-loss.
     towards
-        What theta is shrunk towards, in units of naive Bayes: 0 is Wang and Manning's model.
+        Prior mean of theta, in units of naive Bayes: 0 is Wang and Manning's model.
     binarize
-        A feature is present, and counts as 1, where x is above this; None takes x as it is.
+        Threshold: a feature is 1 where x is above it, else 0. None uses x as it is.
     norm
-        ``"l2"`` divides a row by its length, so that long texts do not weigh more; None leaves it.
+        ``"l2"`` divides each row by its Euclidean length, so that long texts do not have more weight. None does not.
     fit_intercept
-        Whether scores have an intercept.
+        Whether scores have intercepts.
     class_weight
         ``"balanced"``, or a weight for each class by its label.
     tol
-        How much log-likelihood per row theta may fall short of the optimum by.
+        Tolerance: distance from the optimum in log-likelihood per row.
     max_iter
-        The most rounds over the rows.
+        Most rounds over the rows.
     random_state
-        The order in which rows are visited.
+        Seed of the order of rows.
     verbose
         Whether each pass over the rows is printed to stderr.
     n_jobs
-        How many threads work: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for all
-        cores of the machine, or a number.
+        Number of threads: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for all
+        cores of the machine.
 
     Attributes
     ----------
     classes_ : (k,)
-    coef_ : (1, d), or (k, d) of more than two classes: what x is multiplied by, theta r
+    coef_ : (1, d), or (k, d) for more than two classes: the coefficients of x, theta r
     intercept_ : (1,), or (k,), which then sum to zero
     ratios_ : (1, d), or (k, d), r
     l2_ : the penalty
-    losses_ : by ``l2="auto"``, the mean log-loss of rows held out under each penalty; else empty
-    gap_ : how much log-likelihood per row theta falls short of the optimum by, as the last round saw it
-    n_iter_ : how many rounds were made
+    losses_ : with ``l2="auto"``, the cross-validated mean log-loss of each penalty; else empty
+    gap_ : bound of the distance from the optimum in log-likelihood per row, at the last round
+    n_iter_ : number of rounds
 
     References
     ----------
@@ -427,27 +427,27 @@ class NBLogisticRegression(ScoredClasses):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
-        tags.classifier_tags.poor_score = True  # on rows that are not counts
+        tags.classifier_tags.poor_score = True  # for rows that are not counts
         return tags
 
     # Learning.
 
     @property
     def _least_features(self) -> int:
-        return 1  # without columns there is nothing to count
+        return 1  # there must be features to count
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find theta from rows and their classes.
+        """Fit the model to rows and their classes.
 
         Parameters
         ----------
         X
-            How often each feature occurs in each row, (n, d): CSR, NumPy or a data frame; or rows in parts, as
-            :class:`LogisticRegression` takes them.
+            Counts of features in rows, (n, d): CSR, NumPy or a data frame; or rows in parts, as for
+            :class:`LogisticRegression`.
         y
-            The class of each row; None where batches bring them, the name of a column of files and of Spark.
+            The class of each row; None if batches have them; the name of a column for files and Spark.
         sample_weight
-            One weight per row; every row counts once by default.
+            Weight of each row, 1 by default.
         """
         with self._learning(anew=True):
             return self._fit(X, y, sample_weight)
@@ -461,13 +461,13 @@ class NBLogisticRegression(ScoredClasses):
         if not self.gap_ <= self.tol:
             warn_user(
                 f"{type(self).__name__} did not converge: max_iter={self.max_iter} rounds were made, and theta "
-                f"falls short of the optimum by about {self.gap_:.2g} per row. Raise max_iter, tol or l2",
+                f"is about {self.gap_:.2g} per row from the optimum. Raise max_iter, tol or l2",
                 ConvergenceWarning,
             )
         return self
 
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """Find theta from rows in memory, by dual ascent."""
+        """Compute theta from rows in memory, by dual coordinate ascent."""
         x = validation.features(self, X, reset=True)
         column = validation.targets(y, x.shape[0])
         labels, codes = Labels.discover(column)
@@ -484,9 +484,9 @@ class NBLogisticRegression(ScoredClasses):
         self.gap_, self.n_iter_ = ascent.gap / texts.weight_in_all, ascent.rounds
 
     def _fit_parts(self, data: Dataset) -> None:
-        """Find theta from rows in parts: one pass for the classes, one for the counts, and one for each step of L-BFGS.
+        """Compute theta from rows in parts: a pass for the classes, one for the counts, and one for each L-BFGS step.
 
-        The optimum is that of rows in memory. A penalty that is ``"auto"`` is chosen by a sample of the rows.
+        The optimum is that of rows in memory. ``l2="auto"`` is chosen on a sample of the rows.
         """
         validation.features(self, data.example(), reset=True)
         parts = data.map_parts(partial(_encode_part, model_for_parts(self, data)))
@@ -516,7 +516,7 @@ class NBLogisticRegression(ScoredClasses):
             kept.release()
 
     def _descend(self, data: EncodedDataset, scale: FloatArray) -> None:
-        """Find theta by L-BFGS over rows whose offsets are what naive Bayes says of them."""
+        """Compute theta by L-BFGS over rows whose offsets are their naive Bayes scores."""
         first = int(self.fit_intercept)
         response = Response.of("bernoulli" if self._two else "multinomial")
         scales = np.concatenate([np.ones((first, scale.shape[1])), scale])
@@ -530,7 +530,7 @@ class NBLogisticRegression(ScoredClasses):
             solution = QuasiNewton(tol, self.max_iter - self.n_iter_).minimise(objective, theta)
             theta, tol = solution.theta, tol / 10
             self.n_iter_ += max(solution.n_steps, 1)
-            # The objective curves by l2 at least: this bounds how far its value is from the minimum.
+            # The Hessian is at least l2: this bounds the distance of the value from the minimum.
             self.gap_ = float((solution.gradient**2).sum()) / (2 * self.l2_ * data.weight)
         coef = scales[first:] * (theta[first:] + self._towards)
         self.coef_ = np.ascontiguousarray(coef.T)
@@ -539,9 +539,7 @@ class NBLogisticRegression(ScoredClasses):
 
     def _set_classes(self, labels: Labels, like: npt.NDArray[Any]) -> None:
         if len(labels) < 2:
-            raise ValueError(
-                f"y has one class, {labels.names[0]!r}: a classifier needs rows of 2 classes or more to tell them apart"
-            )
+            raise ValueError(f"y has one class, {labels.names[0]!r}: a classifier needs rows of at least 2 classes")
         self._set_labels(labels)
         self.classes_ = validation.classes_array(labels, like)
 
@@ -551,7 +549,7 @@ class NBLogisticRegression(ScoredClasses):
 
     @property
     def _towards(self) -> float:
-        """What theta is shrunk towards."""
+        """The prior mean of theta."""
         return float(self.towards) if self._two else float(self.towards) / 2
 
     def _check_settings(self) -> None:
@@ -578,11 +576,11 @@ class NBLogisticRegression(ScoredClasses):
         return Corrected.of(engine, texts, len(self._labels), float(self.alpha), self._towards, intercept)
 
     def _losses(self, texts: Texts) -> dict[float, float]:
-        """Return the mean log-loss of rows held out, part by part, under each penalty, the strongest first."""
+        """Return the cross-validated mean log-loss of each penalty, the strongest first."""
         losses = dict.fromkeys(PENALTIES, 0.0)
         order = np.argsort(texts.codes, kind="stable")
         part = np.empty(len(order), dtype=np.int64)
-        part[order] = np.arange(len(order)) % PARTS  # rows of every class in every part
+        part[order] = np.arange(len(order)) % PARTS  # rows of every class in every fold
         for number in range(PARTS):
             known, asked = texts.of(part != number), texts.of(part == number)
             corrected = self._corrected(known)
@@ -591,12 +589,12 @@ class NBLogisticRegression(ScoredClasses):
                 losses[l2] += corrected.loss(theta, asked)
         return {l2: loss / texts.weight_in_all for l2, loss in losses.items()}
 
-    # Reading.
+    # Validation.
 
     def _counted(self, x: Any) -> Any:
-        """Return what rows are counted by, as CSR: presences, or x itself."""
+        """Return the counts of rows as CSR: presences, or x itself."""
         x = sparse.csr_array(to_host(x) if is_foreign(x) else x)
-        if not x.has_canonical_format:  # a cell may be stored in parts
+        if not x.has_canonical_format:  # a cell may have duplicate entries
             x = x.copy()
             x.sum_duplicates()
         bad = np.flatnonzero(~((x.data >= 0) & (x.data < np.inf)))
@@ -621,7 +619,7 @@ class NBLogisticRegression(ScoredClasses):
         return self.theta_
 
     def _inference(self) -> Inference:
-        raise ValueError(f"{type(self).__name__} has no standard errors: its features are made from y")
+        raise ValueError(f"{type(self).__name__} has no standard errors: its features depend on y")
 
     # The file.
 

@@ -1,4 +1,4 @@
-"""Minus the log-likelihood of rows under a generalised linear model, plus a ridge: what the solvers minimise."""
+"""The objective of solvers: minus the log-likelihood of a generalised linear model, plus a ridge penalty."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from suffice.statistics import Curvature, DiagonalMoments
 from suffice.statistics.base import FloatArray
 
 _LEAST_SQUARES = Response.of("gaussian")
-#: Second derivatives that are held at a time.
+#: Most second derivatives in memory.
 _HELD = 1 << 22
 
 
@@ -57,8 +57,8 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
     intercept: bool = True
     l2: float = 0.0  #: of every coefficient but the intercepts
     symmetric: bool = False
-    """Whether every class has its column of theta, none being pinned at 0: then the penalty treats them alike."""
-    free: FloatArray | None = None  #: (p, t), 1 where theta may move and 0 where it stays; everywhere by default
+    """Whether every class has a column of theta, instead of one fixed at 0: the penalty is symmetric in the classes."""
+    free: FloatArray | None = None  #: (p, t), 1 where theta is free and 0 where it is fixed; all free by default
     predictors: int = 1  #: t, the columns of theta
     shape: tuple[int, int] = field(init=False, repr=False, default=(0, 0))  #: of theta, (p, t)
     n_rows: int = field(init=False, repr=False, default=0)
@@ -71,15 +71,15 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
 
     @cached_property
     def target_moments(self) -> tuple[Any, Any]:
-        """The mean and the variance of the targets, or of those of a sample; see :func:`target_moments`."""
+        """The mean and the variance of the targets, or of a sample; see :func:`target_moments`."""
         return target_moments(self.data.some_rows.y, self.data.some_rows.weight)
 
     @cached_property
     def unit(self) -> float:
         """The scale of one row's value.
 
-        That of gaussian targets has their units squared, that of poisson rates their units, that of Tweedie targets a
-        power of them; the others have none.
+        Its units are those of gaussian targets squared, of poisson rates, or a power of those of Tweedie targets; the
+        others have none.
         """
         family = self.response.family.name
         if not self.response.likelihood.value_has_units:
@@ -91,11 +91,11 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
             return min(float(mean), 1.0) or 1.0
         if family != "gaussian":
             return float(variance) / float(self.response.unit_variance(float(mean))) or 1.0
-        about = (16 * EPSILON) ** 2 if self.intercept else 1.0  # rounding of the mean, or all of it
+        about = (16 * EPSILON) ** 2 if self.intercept else 1.0  # rounding error of the mean
         return max(float(variance), about * float(mean) ** 2) or 1.0
 
     def supports(self, capability: Capability, theta: FloatArray) -> bool:
-        """Whether a method can be called: products are there for one predictor, the dual for CSR rows in memory."""
+        """Whether a method is available: products for one predictor, the dual for CSR rows in memory."""
         if capability == "hessian_product":
             return bool(theta.shape[1] == 1)
         return self._has_dual() if capability == "dual" else True
@@ -106,11 +106,11 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
         return ValueGradient(value, gradient)
 
     def value_gradient_hessian(self, theta: FloatArray) -> ValueGradientHessian:
-        """Return value, gradient and expected Hessian (Fisher's information, and the penalty's) at theta, (p, t)."""
+        """Return value, gradient and expected Hessian (Fisher information plus penalty) at theta, (p, t)."""
         return ValueGradientHessian(*self._evaluate(theta, hessian=True))
 
     def _evaluate(self, theta: FloatArray, hessian: bool) -> tuple[float, FloatArray, FloatArray]:
-        """Return value, gradient and, if asked for, expected Hessian at theta: one pass over the rows."""
+        """Return value, gradient and, if requested, expected Hessian at theta: one pass over the rows."""
         pinned = self.pinned(theta) if self.symmetric else theta
         sums = self.data.sum(Curvature.over(self.response, pinned, self.intercept, hessian))
         value, gradient, information = -sums.value, -sums.gradient, sums.hessian
@@ -140,14 +140,14 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
 
     @property
     def has_slow_passes(self) -> bool:
-        """Whether rows are not in memory, so that a pass over them costs more than its arithmetic."""
+        """Whether rows are not in memory, so that reading them dominates the cost of a pass."""
         return self.data.batch is None
 
     def epoch(self, theta: FloatArray, order_seed: int | None, pace: Pace) -> Descent:
-        """Return where one epoch of stochastic steps leads, in the order of a seed, or as the rows come."""
+        """Return theta after one epoch of stochastic steps, in random order by a seed, or in row order."""
         if self.free is not None:
             raise ValueError(
-                f"there are no stochastic steps for {self.response.name}, whose precision is one for all rows: use "
+                f"there are no stochastic steps for {self.response.name}, whose precision is common to all rows: use "
                 "another solver"
             )
 
@@ -157,7 +157,7 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
         assert descent is not None
         if not self.symmetric:
             return descent
-        # The penalty of all classes alike is taken after the epoch, in one step as long as all of them.
+        # The symmetric penalty is applied after the epoch, in one step as long as all steps together.
         length = float(pace.size(pace.first + np.arange(descent.steps)).sum())
         return descent._replace(theta=self._shrunk(descent.theta, length), mean=self._shrunk(descent.mean, length))
 
@@ -170,7 +170,7 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
         return bool(logistic and self.l2 > 0 and self.free is None and "dual_ascent" in kernels.capabilities)
 
     def dual_ascent(self, start: FloatArray) -> Callable[[float, int], DualAscentResult]:
-        """Return the function that raises the dual row by row."""
+        """Return the function for dual coordinate ascent."""
         rows = self.data.batch
         assert rows is not None
         kernels: Any = self.data.engine_for_part(rows).kernels
@@ -179,7 +179,7 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
             probabilities = np.stack([y, 1 - y], axis=1)
         else:
             probabilities = np.eye(start.shape[1] + (not self.symmetric))[y]
-        if rows.offset is not None and self.symmetric:  # of the last class it is 0
+        if rows.offset is not None and self.symmetric:  # 0 for the last class
             offset = np.broadcast_to(rows.offset.reshape(len(y), -1), (len(y), start.shape[1] - 1))
             rows = replace(rows, offset=np.concatenate([offset, np.zeros((len(y), 1))], axis=1))
         ridge = Ridge(self.l2, None, self.symmetric)
@@ -195,10 +195,10 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
         return ascend
 
     def _shrunk(self, pinned: FloatArray, length: float) -> FloatArray:
-        """Return theta of all classes, where that of the last was pinned, after a step along the penalty's gradient.
+        """Return theta of all classes, with the last fixed at 0, after a step along the penalty's gradient.
 
-        The curvature of the penalty of all classes about their mean is ``I - 1/k`` along the k - 1 columns that are not
-        pinned: 1 / k along their mean, and 1 across it.
+        The Hessian of the penalty about the mean of the classes is ``I - 1/k`` in the k - 1 free columns: 1 / k along
+        their mean, and 1 orthogonal to it.
         """
         classes = pinned.shape[1] + 1
         curvature = length * self.l2 / self.weight
@@ -209,7 +209,7 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
         return np.asarray(theta - theta.mean(axis=1, keepdims=True))
 
     def columns(self, places: npt.NDArray[np.intp]) -> NegativeLogLikelihood:
-        """Return the objective as a function of these rows of theta alone, the others being 0."""
+        """Return the objective as a function of these rows of theta, the others fixed at 0."""
         first = int(self.intercept)
         features = places[places >= first] - first
         return replace(self, data=self.data.transform(partial(_narrowed, features)))
@@ -223,13 +223,13 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
     def hessian_diagonal(self, theta: FloatArray) -> FloatArray:
         """Return the diagonal of the expected Hessian at theta, in its shape."""
         across = self.data.reduce(partial(_diagonal, self.response, self.pinned(theta), self.intercept))
-        if self.symmetric:  # the last class's curvature is that of all the others together, or nearly
+        if self.symmetric:  # the last class's curvature is about that of all others together
             across = np.concatenate([across, across.max(axis=1, keepdims=True)], axis=1)
         return np.asarray(across + self._strength)
 
     def hessian_product(self, theta: FloatArray) -> Product:
         """Return the function that multiplies a step by the expected Hessian at theta, in one pass; one predictor."""
-        # The score of least squares with targets 0 and these weights is minus the product.
+        # Minus the product is the score of least squares with targets 0 and these weights.
         data = self.data.transform(partial(_weighted_by_curvature, self.response, theta, self.intercept))
 
         def product(step: FloatArray) -> FloatArray:
@@ -239,7 +239,7 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
         return product
 
     def pinned(self, theta: FloatArray) -> FloatArray:
-        """Return theta with the last class pinned at 0, which leaves all probabilities as they are."""
+        """Return theta with the last class fixed at 0, which does not change the probabilities."""
         return theta[:, :-1] - theta[:, -1:] if self.symmetric else theta
 
     @cached_property
@@ -251,7 +251,7 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
 
 
 def target_moments(y: Any, weight: FloatArray | None) -> tuple[Any, Any]:
-    """Return the mean and the variance of targets, (n,) or (n, k), each a number, or one for each part."""
+    """Return the mean and the variance of targets, (n,) or (n, k): numbers, or (k,) each."""
     if not isinstance(y, np.ndarray):
         column = y if y.ndim == 2 else y[:, None]
         sums = engine_for(None, column).accumulate(DiagonalMoments.over(), Batch(column, None, weight))
@@ -275,9 +275,9 @@ def _scores(coef: FloatArray, intercept: FloatArray, batch: Batch, kernels: Any)
 
 
 def curvatures_of(response: Response, theta: FloatArray, intercept: bool, rows: Batch, engine: Engine) -> FloatArray:
-    """Return minus the second derivatives of every row's value by each of its predictors, (n, t), weighted.
+    """Return minus the second derivatives of every row's value by each predictor, (n, t), weighted.
 
-    The mixed ones, (n, t, t), are held for a block of rows at a time: of many classes they would not fit in memory.
+    The mixed ones, (n, t, t), are computed in blocks of rows: for many classes they would not fit in memory.
     """
     z, y = predictors_of(theta, intercept, rows, engine), to_host(rows.y)
     step = max(1, _HELD // max(z.shape[1], 1) ** 2)
@@ -303,7 +303,7 @@ def _diagonal(response: Response, theta: FloatArray, intercept: bool, rows: Batc
 def _squares(weight: FloatArray, rows: Batch, engine: Engine) -> FloatArray:
     """Return the weighted sum of squares of each feature, (d,)."""
     x = rows.x
-    if is_sparse(x):  # in whatever order its rows are stored
+    if is_sparse(x):  # in any storage order
         return np.asarray(type(x)((x.data.astype(np.float64) ** 2, x.indices, x.indptr), shape=x.shape).T @ weight)
     sums = engine.accumulate(DiagonalMoments.over(), replace(rows, y=None, weight=weight))
     return np.asarray(sums.spread[0] + sums.weight * sums.mean[0] ** 2)
@@ -324,7 +324,7 @@ def _descend_batch(
     batch: Batch,
     kernels: Any,
 ) -> Descent:
-    """Return where stochastic steps lead through a batch, from where those before it have led."""
+    """Return theta after stochastic steps over a batch, continuing from those before."""
     at = start if before is None else before.theta
     pace = pace if before is None else replace(pace, first=pace.first + before.steps)
     order = batch.start + shuffled(batch.rows, order_seed)
@@ -335,16 +335,16 @@ def _descend_batch(
 def _weighted_by_curvature(
     response: Response, theta: FloatArray, intercept: bool, batch: Batch, engine: Engine
 ) -> Batch:
-    """Return rows with targets 0, whose weights are the curvatures of their values."""
+    """Return rows with targets 0 and their curvatures as weights."""
     weight = curvatures_of(response, theta, intercept, batch, engine)[:, 0]
     return replace(batch, y=np.zeros(len(weight)), weight=np.ascontiguousarray(weight), offset=None)
 
 
 def _unpinned(information: FloatArray, shape: tuple[int, ...], level: float) -> FloatArray:
-    """Return the information about all classes' columns, where the last one was pinned at 0.
+    """Return the information for the columns of all classes, from that with the last fixed at 0.
 
-    Raising all intercepts by the same amount changes nothing: ``level`` is put on that direction, along which there is
-    no gradient either, so that systems can be solved.
+    A common constant of all intercepts has no effect and no gradient: ``level`` is added in that direction, so that
+    the matrix is not singular.
     """
     features, predictors = shape
     blocks = information.reshape(predictors, features, predictors, features)

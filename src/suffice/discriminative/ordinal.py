@@ -1,4 +1,4 @@
-"""Ordinal regression: classes that have an order, by cumulative probabilities (proportional odds)."""
+"""Ordinal regression: ordered classes, by cumulative probabilities (proportional odds)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from suffice import validation
 from suffice.data import EncodedDataset, as_dataset
 from suffice.data.dataset import Piece, model_for_parts, no_rows
-from suffice.discriminative.base import CollinearityWarning, dependence, warn_unless_converged
+from suffice.discriminative.base import dependence, warn_of_collinearity, warn_unless_converged
 from suffice.discriminative.contrasts import estimate_contrasts
 from suffice.discriminative.covariance import Covariance
 from suffice.discriminative.inference import Inference
@@ -44,7 +44,7 @@ from suffice.store import Contents, Stored, check_shapes, parameters
 from suffice.user_warnings import warn_user
 
 _LOG_ROOT_2PI = math.log(2 * math.pi) / 2
-#: At an optimum Newton's next step is small beside the parameters; where classes are separated, it is not.
+#: At an optimum the next Newton step is below this share of the parameters; if classes are separated, it is not.
 _SETTLED = 1e-3
 
 
@@ -58,7 +58,7 @@ class _Distribution(NamedTuple):
 
 
 def _log1mexp(x: FloatArray) -> FloatArray:
-    """Return log(1 - e^-x) of x >= 0, by the form that does not cancel."""
+    """Return log(1 - e^-x) for x >= 0, without cancellation."""
     return np.where(x < 0.7, np.log(-np.expm1(-np.minimum(x, 1.0))), np.log1p(-np.exp(-np.maximum(x, 0.5))))
 
 
@@ -67,7 +67,7 @@ def _logistic_interval(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def _normal_interval(a: FloatArray, b: FloatArray) -> FloatArray:
-    flip = b > 0  # of the two tails, the smaller one has all its digits
+    flip = b > 0  # the smaller of the two tails does not cancel
     upper, lower = log_ndtr(np.where(flip, -b, a)), log_ndtr(np.where(flip, -a, b))
     return np.asarray(upper + _log1mexp(upper - lower))
 
@@ -101,7 +101,7 @@ _DISTRIBUTIONS = {
 
 @dataclass(frozen=True, eq=False)
 class OrdinalLikelihood(Objective):
-    """Minus the log-likelihood of ordered classes as a function of the coefficients and, below them, the thresholds.
+    """Minus the log-likelihood of ordered classes as a function of coefficients and thresholds, in this order.
 
     Examples
     --------
@@ -120,12 +120,12 @@ class OrdinalLikelihood(Objective):
 
     @property
     def weight(self) -> float:
-        """The weight of all rows."""
+        """The total weight."""
         return self.data.weight
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return self.data.n_rows
 
     def value_gradient(self, theta: FloatArray) -> ValueGradient:
@@ -134,7 +134,7 @@ class OrdinalLikelihood(Objective):
         return ValueGradient(float(sums[0]), sums[1:, None])
 
     def value_gradient_hessian(self, theta: FloatArray) -> ValueGradientHessian:
-        """Return value, gradient and Hessian, that of the rows themselves, not the expected one."""
+        """Return value, gradient and observed Hessian."""
         size = len(theta)
         sums = self._sums(theta, hessian=True)
         return ValueGradientHessian(float(sums[0]), sums[1 : size + 1, None], sums[size + 1 :].reshape(size, size))
@@ -166,7 +166,7 @@ def _bounds(thresholds: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _sums_of_part(
     link: str, coef: FloatArray, thresholds: FloatArray, hessian: bool, part: Batch, kernels: Kernels
 ) -> FloatArray:
-    """Return value, gradient and Hessian of some rows, one after the other."""
+    """Return value, gradient and Hessian of some rows, in one vector."""
     rows = replace(part, y=None, offset=None, weight=None)
     z = to_host(kernels.linear_scores(rows, coef[None, :], np.zeros(1)))[:, 0]
     here = slice(part.start, part.stop)
@@ -177,7 +177,7 @@ def _sums_of_part(
     law = _DISTRIBUTIONS[link]
     upper, lower = _bounds(thresholds)
     a, b = upper[codes] - z, lower[codes] - z
-    # Far from a threshold the probability of its class underflows to 0: its log, -inf, makes the solver turn back.
+    # Far from a threshold the probability underflows to 0: its log is -inf, and the solver shortens the step.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         log_p = law.log_interval(a, b)
         of_a, of_b = np.exp(law.log_density(a) - log_p), np.exp(law.log_density(b) - log_p)
@@ -195,7 +195,7 @@ def _sums_of_part(
         ab = -weight * of_a * of_b
         scaled = x.multiply((aa + 2 * ab + bb)[:, None]).tocsr() if is_sparse(x) else x * (aa + 2 * ab + bb)[:, None]
         own = x.T @ scaled
-        across = np.zeros((len(z), k + 1))  # by the threshold above each class, after one that is not there
+        across = np.zeros((len(z), k + 1))  # by the threshold above each class, after a dummy one
         across[np.arange(len(z)), codes + 1] -= aa + ab
         across[np.arange(len(z)), codes] -= bb + ab
         mixed = x.T @ across[:, 1:-1]
@@ -210,29 +210,28 @@ def _sums_of_part(
 
 
 class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator):  # type: ignore[misc]
-    """Ordinal regression: P(y <= k | x) = F(threshold_k - x'coef), for classes that have an order.
+    """Ordinal regression: P(y <= k | x) = F(threshold_k - x'coef), for ordered classes.
 
-    A latent number, x'coef plus noise of distribution F, falls between two thresholds, and so into a class. With the
-    logit link these are proportional odds: x multiplies the odds of every cut between classes by the same factor.
-    A positive coefficient makes higher classes more probable. R's ``MASS::polr`` and statsmodels' ``OrderedModel`` fit
-    the same model.
+    The class is the interval between two thresholds that holds a latent variable, x'coef plus noise of distribution F.
+    The logit link is the proportional odds model: x multiplies the odds of every cut between classes by the same
+    factor. A positive coefficient makes higher classes more probable. R's ``MASS::polr`` and statsmodels'
+    ``OrderedModel`` fit the same model.
 
     Parameters
     ----------
     link
         ``"logit"`` (proportional odds), ``"probit"``, or ``"cloglog"`` (proportional hazards).
     order
-        The classes from the lowest to the highest. None takes the order of numbers, or that of an ordered categorical
-        series of pandas; text has no order of its own.
+        The classes from the lowest to the highest. None: the order of numbers, or that of an ordered categorical
+        series of pandas. Text needs it.
     l2
-        A penalty, 0 by default: ``-log-likelihood + l2 coef² / 2`` is least. The thresholds go free.
+        Penalty, 0 by default: minimises ``-log-likelihood + l2 coef² / 2``. The thresholds are not penalised.
     tol, max_iter
-        When Newton's method stops: how far predictors may be from the optimum, relative to their scale; after how many
-        steps at most.
+        Newton's method: tolerance of the linear predictors, relative to their scale; most steps.
     verbose
         Whether each pass over the rows is printed to stderr.
     n_jobs
-        How many threads sum rows: None for all permitted cores, -1 for all cores of the machine, or a number.
+        Number of threads: None for all permitted cores, -1 for all cores of the machine.
 
     Attributes
     ----------
@@ -240,7 +239,7 @@ class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEs
     coef_ : (d,)
     thresholds_ : (k - 1,), between neighbouring classes
     covariance_ : (q, q), of the coefficients and the thresholds, with their names
-    solution_ : where the solver stopped, why, and its trace
+    solution_ : result of the solver: theta, reason of stopping, trace
 
     Examples
     --------
@@ -305,16 +304,16 @@ class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEs
     # Learning.
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> Self:
-        """Find coefficients and thresholds from rows and their classes.
+        """Fit the model to rows and their classes.
 
         Parameters
         ----------
         X
-            Rows, (n, d), in memory or in parts, as :class:`LogisticRegression` takes them.
+            Rows, (n, d), in memory or in parts, as for :class:`LogisticRegression`.
         y
-            The class of each row; None where batches bring them, the name of a column of files and of Spark.
+            The class of each row; None if batches have them; the name of a column for files and Spark.
         sample_weight
-            How often each row counts, once by default.
+            Frequency weight of each row, 1 by default.
         offset
             A known part of each row's x'coef, (n,).
         """
@@ -348,29 +347,29 @@ class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEs
         if order is None:
             if any(isinstance(name, str) for name in names):
                 raise ValueError(
-                    f"y holds text, {names[:5]!r}, whose order is not known: give order=[...], from the lowest class "
+                    f"y holds text, {names[:5]!r}, whose order is unknown: give order=[...], from the lowest class "
                     "to the highest"
                 )
         else:
             wanted = np.asarray(order).tolist()
             strange = [name for name in names if name not in wanted]
             if strange:
-                raise ValueError(f"y holds {strange[0]!r}, which is not in order={wanted!r}: add it where it belongs")
+                raise ValueError(f"y holds {strange[0]!r}, which is not in order={wanted!r}: add it")
             names = wanted
         if len(names) < 2:
-            raise ValueError(f"y has one class, {names[0]!r}: a classifier needs rows of 2 classes or more")
+            raise ValueError(f"y has one class, {names[0]!r}: a classifier needs rows of at least 2 classes")
         self.classes_ = _as_classes(names)
         return names
 
     def _estimate(self, data: EncodedDataset, counts: FloatArray) -> None:
-        """Find the parameters, and report on the fit; ``counts`` are the weights of the classes, in their order."""
+        """Estimate the parameters, and report on the fit; ``counts`` are the weights of the classes, in their order."""
         k = len(counts)
         validation.check_weight(float(counts.sum()))
         if not counts.all():
             absent = self.classes_.tolist()[int(np.argmin(counts))]
             raise ValueError(
-                f"there are no rows of the class {absent!r}, or none with a weight: no threshold bounds it; leave it "
-                "out of order"
+                f"there are no rows of the class {absent!r} with a weight above 0: its thresholds are not identified; "
+                "leave it out of order"
             )
         laid, layout = lay_out(data, True)
         try:
@@ -396,7 +395,7 @@ class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEs
     def _report(self, objective: OrdinalLikelihood, layout: Any, solution: Solution, rows: float, null: float) -> None:
         """Set the fitted attributes; warn of missing convergence, collinearity and separation."""
         theta, features = solution.theta, objective.data.n_features
-        # Of the linear predictors of all thresholds, threshold - x'coef, the layout knows the way back.
+        # The layout maps back the linear predictors of all thresholds, threshold - x'coef.
         back = partial(_outward, layout, features)
         whole = back(theta[:, 0])
         self.coef_, self.thresholds_ = whole[: self.n_features_in_], whole[self.n_features_in_ :]
@@ -425,7 +424,7 @@ class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEs
         }
 
     def _warn_undetermined(self, solution: Solution, factored: Symmetric, layout: Any) -> None:
-        """Warn of columns that depend on others, and of classes that are separated."""
+        """Warn of collinear columns, and of separated classes."""
         features = len(solution.theta) - len(self.thresholds_)
         names = layout.select(["intercept", *self._feature_names()])[1:]
         if factored.rank < len(solution.theta) and solution.hessian is not None:
@@ -437,28 +436,24 @@ class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEs
                 of = [names[other - shift] for other in others if other >= shift]
                 if column >= shift:
                     name = names[column - shift]
-                    sentences.append(dependence(name, of) if of else f"{name} is a constant")
+                    sentences.append(dependence(name, of))
             if sentences:
                 self._notes.append(f"dependent columns: {'; '.join(sentences)}")
-                warn_user(
-                    f"{type(self).__name__}: {'; '.join(sentences[:10])}. The rows do not tell these coefficients "
-                    "apart: the smallest that fit are given. Drop the columns, or give l2 > 0",
-                    CollinearityWarning,
-                )
+                warn_of_collinearity(self, sentences)
                 return
         step = factored.solve(solution.gradient)
         if features and (not solution.converged or bool((np.abs(step) > _SETTLED * np.abs(solution.theta)).any())):
             words = (
-                "the coefficients had far to go where the solver stopped: the classes are separated, or nearly, and "
-                "no finite ones are best; give l2 > 0"
+                "the next Newton step is still large: the classes are separated, or nearly, and the likelihood has no "
+                "maximum; give l2 > 0"
             )
             self._notes.append(words)
             warn_user(f"{type(self).__name__}: {words}", SeparationWarning)
 
-    # Answers.
+    # Predictions.
 
     def _latent(self, X: Any, offset: Any) -> tuple[Any, FloatArray]:
-        """Return rows as kernels read them, and x'coef + offset of each, (n,)."""
+        """Return validated rows, and x'coef + offset of each, (n,)."""
         check_is_fitted(self)
         x = validation.features(self, X, reset=False)
         coef = np.ascontiguousarray(self.coef_, dtype=np.float64)[None, :]
@@ -473,14 +468,14 @@ class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEs
 
     @row_wise("linear_predictor")
     def linear_predictor(self, X: Any, *, offset: Any = None) -> Any:
-        """Return x'coef of each row, (n,): the larger, the more probable are high classes.
+        """Return x'coef of each row, (n,): larger values make high classes more probable.
 
         Parameters
         ----------
         X
             Rows, (n, d).
         offset
-            A known part of it, (n,), as for :meth:`fit`.
+            As for :meth:`fit`.
         """
         x, z = self._latent(X, offset)
         return beside(x, z)
@@ -519,7 +514,7 @@ class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEs
             raise ValueError("coef_ or thresholds_ was changed after the fit: fit again for a summary")
         notes = list(self._notes)
         if self._covariance is None:
-            notes.append("standard errors were left out: there are too many parameters for a matrix of them")
+            notes.append("there are no standard errors: there are too many parameters for a covariance matrix")
         if self._params.l2 > 0:
             notes.append(f"l2 = {self._params.l2:g}: standard errors are those of the posterior under a Gaussian prior")
         names = [str(name) for name in self.classes_.tolist()]
@@ -549,17 +544,17 @@ class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEs
         Parameters
         ----------
         level
-            The probability with which an interval covers the truth.
+            Confidence level.
         """
         return self._inference().summary(level)
 
     def confint(self, level: float = 0.95) -> ResultTable:
-        """Return Wald's confidence interval of each coefficient and threshold, in the columns ``lower`` and ``upper``.
+        """Return Wald confidence intervals of coefficients and thresholds, in the columns ``lower`` and ``upper``.
 
         Parameters
         ----------
         level
-            The probability with which an interval covers the truth.
+            Confidence level.
         """
         fit = self._inference()
         found = fit.interval(level)
@@ -572,8 +567,8 @@ class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEs
         Parameters
         ----------
         contrasts, level
-            As for :meth:`LogisticRegression.contrast`; the name of a threshold, as ```low|high```, stands between
-            backquotes.
+            As for :meth:`LogisticRegression.contrast`; quote the name of a threshold with backquotes, as
+            ```low|high```.
         """
         return estimate_contrasts(self._inference(), contrasts, level)
 
@@ -582,7 +577,7 @@ class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEs
         """The covariance of the coefficients and the thresholds, (q, q), with their names."""
         fit = self._inference()
         if fit.covariance is None:
-            raise AttributeError(f"covariance_ is not known: {'; '.join(fit.notes)}")
+            raise AttributeError(f"covariance_ is unknown: {'; '.join(fit.notes)}")
         return Covariance(fit.names, fit.covariance, fit.covariance_kind)
 
     # The file.
@@ -622,7 +617,7 @@ class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEs
         parameters.restore_features(model, settings)
         names = list(settings["classes"]["names"])
         if len(names) < 2:
-            raise ValueError(f"a classifier has two classes at least; the file names {names!r}")
+            raise ValueError(f"a classifier has at least two classes; the file names {names!r}")
         model.classes_ = _as_classes(names, settings["classes"]["dtype"] == "O")
         features, cuts = model.n_features_in_, len(names) - 1
         size = features + cuts
@@ -642,7 +637,7 @@ class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEs
 
 
 def _as_classes(names: list[Any], objects: bool = False) -> npt.NDArray[Any]:
-    """Return classes in their order as an array, of objects where they are of several types."""
+    """Return classes in their order as an array, of objects if their types differ."""
     if objects or len({isinstance(name, str) for name in names}) > 1:
         mixed = np.empty(len(names), dtype=object)
         mixed[:] = names
@@ -651,7 +646,7 @@ def _as_classes(names: list[Any], objects: bool = False) -> npt.NDArray[Any]:
 
 
 def _encode_part(model: OrdinalRegression, names: list[Any], piece: Piece) -> Batch:
-    """Return rows whose y holds the place of each class in the order."""
+    """Return rows whose y is the position of each class in the order."""
     x = validation.features(model, piece["X"], reset=False)
     column = validation.targets(piece.get("y"), x.shape[0])
     labels, codes = Labels.discover(column)
@@ -667,7 +662,7 @@ def _without_features(rows: Batch, _: Any) -> Batch:
 
 
 def _outward(layout: Any, features: int, theta: FloatArray) -> FloatArray:
-    """Return coefficients and thresholds, (q,), of the rows as they came."""
+    """Return coefficients and thresholds, (q,), in the coordinates of X."""
     coef, thresholds = theta[:features], theta[features:]
     predictors = np.concatenate([thresholds[None, :], np.repeat(-coef[:, None], len(thresholds), axis=1)])
     back = layout.outward(predictors)

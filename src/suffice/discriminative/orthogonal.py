@@ -1,8 +1,8 @@
-"""Least squares by an orthogonal decomposition of the rows, for columns that nearly depend on each other.
+"""Least squares by QR decomposition of the rows, for nearly collinear columns.
 
 Normal equations square the condition number of the columns. R of a QR decomposition does not, and is mergeable too:
-that of rows in parts is R of the parts' triangles, one above the other. It takes a second pass over the rows, and a
-third one corrects the solution by residuals in extended precision, where the machine has it.
+that of rows in parts is R of the stacked R of the parts. It takes a second pass over the rows; a third pass refines
+the solution by residuals in extended precision, where the machine has it.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from suffice.solvers.linear_algebra import Symmetric
 from suffice.statistics import NormalEquations
 from suffice.statistics.base import FloatArray
 
-#: Rows that are decomposed at a time.
+#: Rows in a block of the decomposition.
 _BLOCK = 8192
-#: A combination of columns is 0 in all rows if it is no larger than this beside its terms: the columns are dependent.
+#: Columns are collinear if a combination of them is below this share of its terms in all rows.
 _NOTHING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Triangle:
-    """R of a QR decomposition of rows, whose products are R'R; ``+`` is R of both.
+    """R of a QR decomposition of rows, with X'X = R'R; ``+`` is R of both.
 
     Examples
     --------
@@ -53,15 +53,15 @@ class Triangle:
 
 
 class Decomposed(NamedTuple):
-    """The solution of a least-squares problem, and the triangle of its features."""
+    """The solution of a least-squares problem, and R of its features."""
 
     theta: FloatArray  # (p, t)
-    residual: FloatArray  # (t, t), the products of what is left of the targets
-    triangle: FloatArray  # (d, d), upper: R'R are the products of the features, about their means with an intercept
+    residual: FloatArray  # (t, t), products of the residuals
+    triangle: FloatArray  # (d, d), upper: R'R are the products of the features, centred with an intercept
 
 
 def solve_by_rows(data: EncodedDataset, sums: NormalEquations, intercept: bool) -> Decomposed | None:
-    """Return the least-squares solution, by QR and one correction; None where columns depend on each other.
+    """Return the least-squares solution, by QR and one refinement; None if columns are collinear.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def solve_by_rows(data: EncodedDataset, sums: NormalEquations, intercept: bool) 
 
 
 def are_dependent(data: EncodedDataset, sums: NormalEquations, intercept: bool, combinations: FloatArray) -> bool:
-    """Whether these combinations of the columns, (d, k), are 0 in all rows but for rounding, about their means."""
+    """Whether these combinations of the centred columns, (d, k), are 0 in all rows, up to rounding."""
     if not combinations.size:
         return False
     products = sums.scatter if intercept else sums.about_zero()
@@ -100,9 +100,9 @@ def are_dependent(data: EncodedDataset, sums: NormalEquations, intercept: bool, 
 
 
 def _blocks(sums: NormalEquations, intercept: bool, rows: Batch, dtype: Any = np.float64) -> Iterator[tuple[Any, Any]]:
-    """Yield columns, (n, p), the intercept's first, and targets, (n, t), times the roots of the rows' weights.
+    """Yield columns, (n, p), the intercept first, and targets, (n, t), times the square roots of the weights.
 
-    With an intercept both are about their means.
+    With an intercept both are centred.
     """
     for start in range(rows.start, rows.stop, _BLOCK):
         here = np.arange(start, min(start + _BLOCK, rows.stop))
@@ -131,12 +131,12 @@ def _triangle_of_part(place: Any, rows: Batch, _: Any) -> Triangle:
 
 
 def _residuals_of_part(place: Any, theta: FloatArray, rows: Batch, _: Any) -> Any:
-    """Return the products of the columns with what theta leaves of the targets, (p, t), above those of the latter."""
+    """Return the products of the columns with the residuals, (p, t), above those of the residuals, (t, t)."""
     total: Any = 0.0
     for x, y in place(rows, np.longdouble):
         left = y - x @ theta.astype(np.longdouble)
         total = total + np.concatenate([x.T @ left, left.T @ left])
-    return total  # the sums of parts cancel: they are added in extended precision too
+    return total  # sums of parts cancel: they are added in extended precision too
 
 
 def _squares_of_part(place: Any, intercept: bool, combinations: FloatArray, rows: Batch, _: Any) -> FloatArray:

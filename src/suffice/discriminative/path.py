@@ -1,4 +1,4 @@
-"""The elastic net's path: coefficients from a penalty that holds all at zero down to one that hardly holds any."""
+"""The regularisation path of the elastic net."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Path:
 
     l1: FloatArray  #: (v,)
     l2: FloatArray  #: (v,)
-    coef: FloatArray  #: (v, d), or (v, t, d) where there are several predictors
+    coef: FloatArray  #: (v, d), or (v, t, d) for several predictors
     intercept: FloatArray  #: (v,), or (v, t)
-    log_likelihood: FloatArray  #: (v,), of the rows alone, without the terms that do not depend on theta
+    log_likelihood: FloatArray  #: (v,), without the penalty and the terms that do not depend on theta
 
     def __len__(self) -> int:
         return len(self.l1)
@@ -33,17 +33,17 @@ class Path:
 
     @property
     def nonzero(self) -> npt.NDArray[np.intp]:
-        """How many coefficients are not zero, (v,)."""
+        """The number of coefficients other than zero, (v,)."""
         return np.asarray(np.count_nonzero(self.coef.reshape(len(self), -1), axis=1))
 
 
 def strengths(steepest: float, penalties: Any, count: int, least: float, ratio: float) -> FloatArray:
-    """Return the penalties of a path, the largest first: those that were given, or ``count`` of them.
+    """Return the penalties of a path, the largest first: the given ones, or ``count`` of them.
 
     Parameters
     ----------
     steepest
-        The largest gradient where all coefficients are zero: a penalty of that size holds them all there.
+        The largest gradient at zero coefficients: with a penalty of that size all stay zero.
     least
         The smallest penalty as a share of the largest.
     ratio
@@ -61,20 +61,20 @@ def strengths(steepest: float, penalties: Any, count: int, least: float, ratio: 
         raise ValueError(f"count must be a whole number, 1 or more; got {count!r}")
     if not 0 < least < 1:
         raise ValueError(f"least must be a share between 0 and 1; got {least!r}")
-    # A little more than the gradient itself, which is rounded.
+    # A little more than the gradient, for its rounding error.
     return np.asarray(steepest * (1 + 1e-6) / ratio * np.logspace(0, np.log10(least), int(count)))
 
 
 def solve_path(
     penalties: FloatArray, ratio: float, start: FloatArray, solve: Callable[[float, float, FloatArray], Any]
 ) -> Path:
-    """Return the path over penalties, each solved from where the one before it ended.
+    """Return the path over penalties, each started from the solution of the last.
 
     Parameters
     ----------
     solve
-        Returns theta's coefficients, (t, d), intercepts, (t,), the log-likelihood and the theta to go on from, of l1,
-        l2 and a start.
+        Given l1, l2 and an initial theta, returns coefficients, (t, d), intercepts, (t,), the log-likelihood and the
+        next initial theta.
     """
     theta, coefs, intercepts, values = start, [], [], []
     for penalty in penalties:

@@ -1,4 +1,4 @@
-"""The perceptron: a line between classes, moved by every row on its wrong side."""
+"""The perceptron: a linear classifier, updated by every misclassified row."""
 
 from __future__ import annotations
 
@@ -31,48 +31,47 @@ from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored, check_shapes, parameters
 from suffice.user_warnings import warn_user
 
-#: With ``tol``, how many epochs in a row may pass without fewer mistakes.
+#: With ``tol``, most epochs in a row without fewer mistakes.
 _PATIENCE = 5
 
 
 class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator):  # type: ignore[misc]
-    """Rosenblatt's rule: theta := theta + step (y - 1{theta' x >= 0}) x, row after row until no row is a mistake.
+    """The perceptron: theta := theta + step (y - 1{theta' x >= 0}) x for each row, until no row is misclassified.
 
-    With more than two classes each has its own theta, a row belongs to the class with the largest theta' x, and a
-    mistake adds x to the theta of the row's class and takes it from that of the class it was taken for.
+    With more than two classes each has a theta, the predicted class has the largest theta' x, and a mistake adds x to
+    the theta of the row's class and subtracts it from that of the predicted class.
 
-    Where a line (or plane) separates the classes, the rule finds one after at most (R / margin)^2 mistakes, R being the
-    length of the longest row, the intercept's 1 included. Where none does, theta never comes to rest: what is kept is
-    the last theta, or with ``average`` the mean. The perceptron has no probabilities; logistic regression has.
+    If a hyperplane separates the classes, the rule finds one after at most (R / margin)^2 mistakes, with R the length
+    of the longest row, including the intercept's 1. Otherwise theta does not converge: the last theta is kept, or with
+    ``average`` the mean. The perceptron has no probabilities; logistic regression has.
 
     Parameters
     ----------
     fit_intercept
-        Whether there is an intercept; without one the line goes through 0.
+        Whether there is an intercept; without one the boundary passes through 0.
     max_iter
-        How many times :meth:`fit` goes through the rows at most.
+        Most epochs of :meth:`fit`.
     tol
-        If given, :meth:`fit` also stops once the share of mistakes has not fallen by this much for 5 epochs.
+        If given, :meth:`fit` also stops if the share of mistakes has not decreased by this much for 5 epochs.
     shuffle
-        Whether :meth:`fit` draws a new order of the rows for each epoch.
+        Whether :meth:`fit` shuffles the rows for each epoch.
     average
-        Whether to keep the mean of theta over all rows visited, which depends less on the last few of them.
+        Whether to keep the mean of theta over all rows visited, which depends less on the last rows.
     step
-        How far a mistake moves theta. From a start at 0 it changes the length of theta, not the classes.
+        Step size. From theta = 0 it changes the length of theta, not the predicted classes.
     random_state
-        A seed or generator, for the same orders again; 0 by default. None draws other orders at every fit.
+        Seed or generator of the shuffles; 0 by default. None for new ones at every fit.
     warm_start
-        Whether :meth:`fit` goes on from the theta of the last fit, where it had the same classes.
+        Whether :meth:`fit` starts from the theta of the last fit, if it had the same classes.
     class_weight
-        What each class's steps are multiplied by: a dict, or ``"balanced"`` for weights inverse to how often the
-        classes occur.
+        Factor of the steps of each class: a dict, or ``"balanced"`` for weights inverse to the class frequencies.
     verbose
         Whether each pass over the rows is printed to stderr.
     n_jobs
-        How many threads sum rows: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for
-        all cores of the machine, or a number.
+        Number of threads: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for all
+        cores of the machine.
     device
-        None reads rows where they are. ``"cuda"`` streams rows in host memory through the card.
+        None: the device that holds the rows. ``"cuda"``: rows in host memory are streamed through the GPU.
 
     Attributes
     ----------
@@ -83,13 +82,13 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
     intercept_
         (1,) for two classes, else (k,).
     mistakes_
-        How many rows were mistakes in each epoch.
+        Number of mistakes in each epoch.
     n_iter_
-        How many epochs were made.
+        Number of epochs.
     separated_
         Whether the last epoch was without mistakes: then the last theta separates the rows.
     why_
-        Why learning stopped, in words.
+        Why the fit stopped, in words.
 
     Examples
     --------
@@ -147,7 +146,7 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
     # Learning.
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from rows, going through them until no row is a mistake.
+        """Fit the model to rows, in epochs until there are no mistakes.
 
         Parameters
         ----------
@@ -156,7 +155,7 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
         y
             The class of each row, (n,).
         sample_weight
-            What each row's steps are multiplied by, (n,). A row without weight is never a mistake.
+            Factor of the steps of each row, (n,). A row of weight 0 is never a mistake.
         """
         with self._learning(anew=True):
             return self._fit(X, y, sample_weight)
@@ -188,7 +187,7 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
                 rows.release()
 
     def _find(self, data: EncodedDataset) -> Self:
-        """Go through the rows until none is a mistake, or for as many epochs as are allowed."""
+        """Run epochs until there are no mistakes, or ``max_iter`` of them."""
         random = check_random_state(self.random_state)
         least = [data.n_rows + 1.0]
         is_reported = monitoring.is_reported()
@@ -206,21 +205,21 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
         self.why_ = f"all {self.max_iter} epochs are over, and there were {self.mistakes_[-1]} mistakes in the last"
         warn_user(
             f"the rows are not separated: {self.mistakes_[-1]} of {data.n_rows} were mistakes in the last of "
-            f"{self.max_iter} epochs. If no line separates them, none will be found: use average=True, or logistic "
+            f"{self.max_iter} epochs. If they are not linearly separable, use average=True, or logistic "
             "regression; else raise max_iter",
             ConvergenceWarning,
         )
         return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from a batch of rows, going through them once, as they come.
+        """Learn from a batch of rows in one epoch, in row order.
 
         Parameters
         ----------
         X, y, sample_weight
             As for :meth:`fit`.
         classes
-            All classes that will ever come. Only the first call reads them, and only where its y lacks some.
+            All classes; needed in the first call if its y lacks some.
         """
         first = not hasattr(self, "_theta")
         with self._learning(anew=first):
@@ -229,7 +228,7 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
     def _learn_more(self, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> Self:
         self._take_assigned()
         data = as_dataset(X, y=y, sample_weight=sample_weight)
-        if data.in_memory is None:  # the model goes from worker to worker
+        if data.in_memory is None:  # the model is passed from worker to worker
             if first and classes is None:
                 classes = list(partitioned.find_classes(data))
             partitioned.learn_in_order(self, data, partial(_learn_part, classes))
@@ -270,24 +269,24 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
         seen, visits = data.fold(visit, (Correction(self._theta, np.zeros_like(self._theta), 0), 0))
         self._theta, self._total = seen.theta, self._total + seen.total
         self._visits += visits
-        self.mistakes_ = [*self.mistakes_, seen.mistakes]  # a new list: what is interrupted keeps the old one
+        self.mistakes_ = [*self.mistakes_, seen.mistakes]  # a new list: an interrupted epoch keeps the old one
         self.n_iter_ += 1
         self.separated_ = seen.mistakes == 0
         rest = "there were mistakes in the last epoch"
         self.why_ = "the rows are separated: the last epoch was without mistakes" if self.separated_ else rest
 
     def _stands_still(self, least: list[float], rows: int) -> bool:
-        """Whether mistakes have not become fewer by ``tol`` for some epochs; ``least`` holds the fewest up to each."""
+        """Whether mistakes have not decreased by ``tol`` for some epochs; ``least`` holds the fewest up to each."""
         if self.tol is None or len(least) <= _PATIENCE + 1 or least[-_PATIENCE - 1] - least[-1] > self.tol * rows:
             return False
-        self.why_ = f"the share of mistakes has not fallen by {self.tol:g} for {_PATIENCE} epochs"
+        self.why_ = f"the share of mistakes has not decreased by {self.tol:g} for {_PATIENCE} epochs"
         return True
 
-    # Answering.
+    # Predictions.
 
     @property
     def _kept(self) -> FloatArray:
-        """The theta that answers, (p, t)."""
+        """The theta of predictions, (p, t)."""
         return self._total / self._visits if self._params.average and self._visits else self._theta
 
     def _shown(self) -> tuple[FloatArray, FloatArray]:
@@ -301,7 +300,7 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
         return not (np.array_equal(self.coef_, coef) and np.array_equal(self.intercept_, intercept))
 
     def _take_assigned(self) -> None:
-        """Go on from coefficients that were changed after the fit."""
+        """Continue from coefficients that were changed after the fit."""
         if hasattr(self, "_theta") and self._is_assigned():
             coef = np.atleast_2d(np.asarray(self.coef_, dtype=np.float64))
             intercept = np.broadcast_to(np.asarray(self.intercept_, dtype=np.float64).ravel(), (len(coef),))
@@ -345,7 +344,7 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
         tags.input_tags.sparse = True
         return tags
 
-    # Keeping.
+    # The file.
 
     def __getstate__(self) -> Any:
         state = super().__getstate__()
@@ -378,7 +377,7 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
         model = cls._with_parameters(settings)
         labels = Labels(tuple(settings["classes"]["names"]))
         if len(labels) < 2:
-            raise ValueError(f"a perceptron has two classes at least; the file names {list(labels)!r}")
+            raise ValueError(f"a perceptron has at least two classes; the file names {list(labels)!r}")
         parameters.restore_features(model, settings)
         model._begin(labels, np.empty(0, dtype=settings["classes"]["dtype"]), contents.arrays["theta"])
         check_shapes(contents.arrays, {"theta": model._total.shape, "total": model._total.shape})
@@ -399,8 +398,8 @@ class ClassTotals(NamedTuple):
 
     labels: Labels
     weights: FloatArray  # (k,)
-    like: npt.NDArray[Any]  # an empty array of the type the labels came in
-    codes: npt.NDArray[np.int64] | None = None  # of all rows, where they are one part
+    like: npt.NDArray[Any]  # an empty array of the type of the labels
+    codes: npt.NDArray[np.int64] | None = None  # of all rows, if they are one part
 
     @classmethod
     def of(cls, piece: Piece) -> ClassTotals:
@@ -426,7 +425,7 @@ class ClassTotals(NamedTuple):
         return np.array([each.get(name, 0.0) for name in names])
 
     def check(self) -> None:
-        """Raise unless there are rows of two classes."""
+        """Raise if there are no rows of two classes."""
         validation.check_weight(float(self.weights.sum()))
         present = np.flatnonzero(self.weights > 0)
         if len(present) < 2:
@@ -456,7 +455,7 @@ def _visit(
     batch: Batch,
     kernels: Kernels,
 ) -> tuple[Correction, int]:
-    """Go once through the rows of a batch, from where those before it led."""
+    """Run one epoch over a batch, continuing from those before."""
     before, visits = state
     order = batch.start + shuffled(batch.rows, seed)
     found = kernels.correct(batch, before.theta, classes, intercept, order, step)

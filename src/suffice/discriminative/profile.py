@@ -1,4 +1,4 @@
-"""Profile likelihood: intervals of coefficients by how far the likelihood falls, the others being refitted."""
+"""Profile likelihood intervals of coefficients."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from suffice.solvers import Newton
 from suffice.solvers.linear_algebra import Symmetric, flat, shaped
 from suffice.statistics.base import FloatArray
 
-#: How far a profile may be from its level, in standard errors.
+#: Tolerance of the ends, in standard errors.
 PRECISION = 1e-9
-#: An end is infinite where the profile has not fallen enough so many standard errors away.
+#: An end is infinite if the profile has not decreased enough this many standard errors away.
 FARTHEST = 1e4
-#: How far the other coefficients are refitted.
+#: Tolerance of the other coefficients.
 TOLERANCE = 1e-10
 
 
@@ -28,14 +28,14 @@ def profile_intervals(model: Any, level: float, X: Any, y: Any, **columns: Any) 
     """Return the profile likelihood interval of each parameter, (q, 2), theta column by column.
 
     An end is where twice the difference of the (penalised) log-likelihood from its maximum, over the dispersion, is the
-    square of the normal quantile, as in R's ``confint`` of a glm; infinite where the likelihood never falls so far.
+    square of the normal quantile, as in R's ``confint`` of a glm; infinite if the likelihood never decreases so far.
 
     Parameters
     ----------
     model
         A fitted regression.
     level
-        The probability that an interval covers.
+        Confidence level.
     X, y, **columns
         The rows of the fit.
     """
@@ -57,7 +57,7 @@ def profile_intervals(model: Any, level: float, X: Any, y: Any, **columns: Any) 
 
 
 def _fill(found: FloatArray, model: Any, rows: FitRows, places: list[tuple[int, int]], level: float) -> None:
-    """Set the intervals of rows of theta, each given with its place in the objective's theta."""
+    """Set the intervals of rows of theta, each given with its position in the objective's theta."""
     errors = model.summary().inference.standard_errors
     moving = model._moving()
     for place, inside in places:
@@ -74,7 +74,7 @@ def _interval(rows: FitRows, model: Any, place: int, column: int, level: float, 
     unit = np.zeros(best.shape)
     unit[place, column] = 1.0
     along = shaped(Symmetric.of(here.hessian).solve(flat(unit)), best)
-    # The others follow the one as far as they depend on it: predictors do not run off where columns are far from zero.
+    # The others start at their conditional expectation: predictors stay moderate if columns are far from zero.
     along = along / along[place, column]
     root = partial(_signed_root, rows, model, best, here.value, along, place, column)
     reach = float(stats.norm.isf((1 - level) / 2))
@@ -93,7 +93,7 @@ def _signed_root(
     value: float,
     start: FloatArray | None,
 ) -> tuple[float, FloatArray]:
-    """Return the root of the fall of twice the log-likelihood where one parameter has a value, and theta there."""
+    """Return the root of the difference in deviance with one parameter fixed at a value, and theta there."""
     theta = best if start is None else start
     theta = theta + (value - theta[place, column]) * along
     theta[place, column] = value
@@ -110,7 +110,7 @@ def _signed_root(
 
 
 def _end(root: Callable[..., tuple[float, FloatArray]], centre: float, sign: int, reach: float, error: float) -> float:
-    """Return where the root of the fall is ``reach``, on one side: by false position, from Wald's end."""
+    """Return where this root is ``reach``, on one side: by false position, from the Wald interval."""
     low, at_low = centre, -reach
     step, theta = sign * reach * error, None
     while True:
@@ -133,7 +133,7 @@ def _end(root: Callable[..., tuple[float, FloatArray]], centre: float, sign: int
         if abs(value) <= PRECISION:
             return float(middle)
         if value < 0:
-            low, at_low, at_high = middle, value, at_high / 2  # the other end's height is halved: Illinois
+            low, at_low, at_high = middle, value, at_high / 2  # Illinois: the value of the other end is halved
         else:
             high, at_high, at_low = middle, value, at_low / 2
     return float(middle)

@@ -19,7 +19,6 @@ from suffice import monitoring, partitioned, validation
 from suffice.data import Dataset, EncodedDataset, as_dataset
 from suffice.data.dataset import Piece, engine_for_parts, model_for_parts, no_rows
 from suffice.discriminative.base import (
-    CollinearityWarning,
     LinearPredictor,
     check_groups,
     check_inference_settings,
@@ -28,6 +27,7 @@ from suffice.discriminative.base import (
     dependence,
     solvers_read,
     solvers_written,
+    warn_of_collinearity,
     warn_unless_converged,
     weights_as_trials,
 )
@@ -71,13 +71,13 @@ from suffice.user_warnings import warn_user
 
 #: The arguments of ``fit`` with an entry for each row, in its order.
 COLUMNS = ("X", "y", "sample_weight", "offset", "exposure", "trials", "groups")
-#: With inference="auto", the information is computed where rows times parameters squared is no more than this.
+#: With inference="auto", the information is computed if rows times parameters squared is at most this.
 DEAR = 2e10
 #: A Newton step at the optimum that is a larger share of theta than this is a sign of separation.
 SETTLED = 1e-3
-#: A model file holds the theta of each step of the trace if that is no more than this many numbers.
+#: A model file has the theta of each step of the trace if that is at most this many numbers.
 SMALL_TRACE = 4096
-#: The tolerance of updates in partial_fit: theta is refitted to a sample before their errors add up.
+#: Tolerance of updates in partial_fit: theta is refitted to a sample before their errors accumulate.
 ABOUT = 1e-6
 #: A solution that has not converged is discarded if a predictor is beyond this: its exponential overflows.
 FARTHEST = 700.0
@@ -112,14 +112,14 @@ class Regression(LinearPredictor):
     lags: int | None
     solution_: Solution
     penalty: str | None = None  #: "firth", or None; a parameter of classifiers
-    separation_: Separation | None  #: a direction along which the likelihood has no maximum, if one was found
+    separation_: Separation | None  #: a direction of separation, if there is one
     facts_: Facts
     dispersion_: float
     _layout: Layout
     _information: FloatArray | None  # the Hessian at the optimum, in the coordinates of _layout
     _covariance: ThetaCovariance | None  # of theta; computed from the information at first use
     _notes: list[str]
-    _seen: float = 0.0  # the weight of all rows learned
+    _seen: float = 0.0  # the total weight of the rows learned
     # The state of partial_fit.
     _pace: Pace | None = None  # the step size of the next batch, of the stochastic rule
     _sample: RowSample | None = None  # a uniform sample of all rows learned
@@ -214,32 +214,32 @@ class Regression(LinearPredictor):
         trials: Any = None,
         groups: Any = None,
     ) -> Self:
-        """Find theta from rows and their targets.
+        """Fit the model to rows and their targets.
 
         Parameters
         ----------
         X
-            Rows, (n, d): NumPy, a data frame, CSR, an array of torch, CuPy or JAX; a collection of Dask or a data frame
-            of Spark, whose workers hold it and sum it once for every pass; a path, a URL or a list of paths of files,
-            which are read for every pass; or a function that starts a stream of batches (X, y), (X, y, sample_weight)
-            or {"X": X, "y": y, ...}, which is called for every pass. An iterator over such batches is kept in a
-            temporary file where it does not fit into memory.
+            Rows, (n, d): NumPy, a data frame, CSR, an array of torch, CuPy or JAX; a Dask collection or Spark data
+            frame, which is summed on its workers for every pass; a path, a URL or a list of paths of files, which are
+            read for every pass; or a function that returns an iterator of batches (X, y), (X, y, sample_weight) or
+            {"X": X, "y": y, ...}, which is called for every pass. An iterator of batches is stored in a temporary file
+            if it does not fit into memory.
         y
-            The target of each row; None where batches bring them. Of data frames in a stream or on a cluster, this and
-            what follows may be the names of columns, and of files and on Spark must be.
+            The target of each row; None if batches have them. For data frames in a stream or on a cluster, this and
+            the following arguments may be names of columns; for files and Spark they must be.
         sample_weight
-            The weight of each row, 1 by default; the setting ``weights`` says what it means. Where y holds shares
-            between 0 and 1 (bernoulli) or rates (Poisson; numbers that are not whole), weights that are frequencies are
-            what these are means over: the trials, or the exposures.
+            The weight of each row, 1 by default; the parameter ``weights`` gives its meaning. If y holds shares between
+            0 and 1 (bernoulli) or rates (Poisson; numbers that are not whole), frequency weights are the trials or the
+            exposures.
         offset
             A known part of each row's linear predictor, (n,).
         exposure
-            How long, large or often each row was looked at, (n,): its log is an offset of a model with a log link.
+            The exposure of each row, (n,), whose log is an offset; needs a log link.
         trials
-            How many trials each row stands for, (n,): y then holds the successes (bernoulli only). The trials of a row
-            are one observation: degrees of freedom count it once, and robust covariances sum its score first.
+            The number of trials of each row, (n,), for y of successes (bernoulli only). The trials of a row are one
+            observation: degrees of freedom count it once, and robust covariances sum its scores first.
         groups
-            The cluster of each row, (n,), by a number or a string: for ``covariance="clustered"``.
+            The cluster of each row, (n,), a number or a string, for ``covariance="clustered"``.
 
         Returns
         -------
@@ -255,7 +255,7 @@ class Regression(LinearPredictor):
         return self
 
     def _estimate(self, data: EncodedDataset, targets: int) -> None:
-        """Find theta, and report on the fit."""
+        """Estimate theta, and report on the fit."""
         self._forget_facts()
         likelihood = self._likelihood(data, targets)
         check_host_memory((data.n_rows, data.n_features), "theta, its gradient and coef_", 4, *likelihood.shape)
@@ -265,7 +265,7 @@ class Regression(LinearPredictor):
             objective = likelihood if laid is data else self._likelihood(laid, targets)
             if objective.symmetric and (kind := covariance_kind(self.covariance, self.weights)) != "classical":
                 raise ValueError(
-                    f"covariance={kind!r} of more than two classes with a penalty is not known: use "
+                    f"covariance={kind!r} of more than two classes with a penalty is not available: use "
                     "'classical', l2=0, or SoftmaxRegression"
                 )
             start = self._start(objective, targets, layout)
@@ -282,7 +282,7 @@ class Regression(LinearPredictor):
                 laid.release()
 
     def _forget_facts(self) -> None:
-        """Drop what is reported about a fit, which a model learned by batches does not know."""
+        """Drop the report of a fit, which is unknown after partial_fit."""
         for name in ("facts_", "dispersion_"):
             self.__dict__.pop(name, None)
         self._information = self._covariance = self.separation_ = None
@@ -294,18 +294,18 @@ class Regression(LinearPredictor):
         alike = self._treats_classes_alike and (self.l2 > 0 or self.l1 > 0) and targets > 2
         predictors = response.predictors(targets) + alike
         free = None
-        if response.family.name == "beta":  # the precision is one number for all rows
+        if response.family.name == "beta":  # the precision is the same for all rows
             free = np.ones((data.n_features + self.fit_intercept, 2))
             free[int(self.fit_intercept) :, 1] = 0.0
         return NegativeLogLikelihood(data, response, self.fit_intercept, float(self.l2), alike, free, predictors)
 
     def _check_family(self, what: str) -> None:
-        """Raise where the family has a parameter that a method does not estimate."""
+        """Raise if the family has a parameter that a method does not estimate."""
 
     def _estimate_family(
         self, likelihood: NegativeLogLikelihood, start: FloatArray
     ) -> tuple[NegativeLogLikelihood, FloatArray]:
-        """Return the objective whose family has no unknown parameter, and where its solver starts."""
+        """Return the objective, whose family has no unknown parameter, and the initial theta."""
         return likelihood, start
 
     def _wants_information(self, likelihood: NegativeLogLikelihood) -> bool:
@@ -318,8 +318,8 @@ class Regression(LinearPredictor):
     def _start(self, likelihood: NegativeLogLikelihood, targets: int, layout: Layout) -> FloatArray:
         """Return the initial theta: that of the null model, whose mean is the mean of y; or the last, on a warm start.
 
-        Where the null model is impossible (no intercept, or offsets that take means out of range), a least-squares fit
-        of the link of each target.
+        If the null model is impossible (no intercept, or offsets that put means out of range), a least-squares fit of
+        the link of each target.
         """
         response, rows, shape = likelihood.response, likelihood.data.some_rows, likelihood.shape
         if self.warm_start and self.__sklearn_is_fitted__():
@@ -369,7 +369,7 @@ class Regression(LinearPredictor):
         """Set the fitted attributes; warn of missing convergence, collinearity and separation."""
         if not np.isfinite(solution.value):
             raise ValueError(
-                f"{type(self).__name__} found no theta under which the rows are possible ({likelihood.response.name}): "
+                f"{type(self).__name__} found no theta with finite likelihood ({likelihood.response.name}): "
                 "give fit_intercept=True, another link, or standardise X"
             )
         theta, self._layout, self._information = solution.theta, layout, solution.hessian
@@ -407,7 +407,7 @@ class Regression(LinearPredictor):
         self._set_theta(self.solution_.theta)
         if likelihood.response.can_separate and not self._penalised():
             if factored is None:
-                is_far = solution.value < 1e-3 * likelihood.weight  # every row is predicted
+                is_far = solution.value < 1e-3 * likelihood.weight  # the saturated model
             else:
                 step = shaped(factored.solve(flat(solution.gradient)), theta)
                 is_far = not solution.converged or bool((np.abs(step) > SETTLED * np.abs(theta)).any())
@@ -438,21 +438,21 @@ class Regression(LinearPredictor):
         if rows.rows == likelihood.data.n_rows:
             self.separation_ = found
             words = found.message(firth=self._has_classes)
-            why = f"the {found.of} are separated: no finite theta is best"
+            why = f"the {found.of} are separated: the likelihood has no maximum"
         else:
             why = words = (
-                f"theta had far to go still, and a sample of {rows.rows} of the {likelihood.data.n_rows} rows is "
-                "separated: so are all rows, or nearly; give l2 > 0"
+                f"the next Newton step is still large, and a sample of {rows.rows} of the {likelihood.data.n_rows} "
+                "rows is separated: so are all rows, or nearly; give l2 > 0"
             )
         self.solution_ = replace(self.solution_, converged=False, reason=why)
         self._notes.append(words)
         warn_user(f"{type(self).__name__}: {words}", SeparationWarning)
 
     def _warn_collinear(self, likelihood: NegativeLogLikelihood, shape: tuple[int, ...]) -> None:
-        """Warn of columns that are linear combinations of others, where the information is singular.
+        """Warn of collinear columns, if the information is singular.
 
-        The columns are tested by their own products: where means are at an end of their range, the information may be
-        singular though the columns are not collinear.
+        The columns are tested by their products: the information is also singular if means are at an end of their
+        range.
         """
         names = self._layout.select(self._names())
         plain = likelihood.data.transform(_with_targets_zero)
@@ -460,17 +460,13 @@ class Regression(LinearPredictor):
         found = dependencies(least_squares.value_gradient_hessian(np.zeros((shape[0], 1))).hessian)
         if not found:
             self._notes.append(
-                "the curvature of the log-likelihood is singular, though no column depends on others: some means are "
-                "at the end of their range, and some standard errors are not known"
+                "the information matrix is singular, though no columns are collinear: some means are at an end of "
+                "their range, and some standard errors are unknown"
             )
         sentences = [dependence(names[column], [names[other] for other in others]) for column, others in found]
         if sentences:
             self._notes.append(f"dependent columns: {'; '.join(sentences)}")
-            warn_user(
-                f"{type(self).__name__}: {'; '.join(sentences[:10])}. The rows do not tell these coefficients apart: "
-                "the smallest that fit are given. Drop the columns, or give l2 > 0",
-                CollinearityWarning,
-            )
+            warn_of_collinearity(self, sentences)
 
     # Encoding.
 
@@ -510,14 +506,14 @@ class Regression(LinearPredictor):
         return rows, levels
 
     def _weighs_observations(self, response: Response, rows: Batch) -> bool:
-        """Whether the weight of a row belongs to one observation, and does not count several."""
+        """Whether the weight of a row is not a frequency: the row is one observation."""
         return rows.weight is not None and (self.weights != "frequency" or holds_means(response, rows))
 
     def _encode(self, X: Any, **columns: Any) -> tuple[EncodedDataset, int]:
         """Return all rows as batches, cached between passes, and the number of classes or parts of y."""
         data = as_dataset(X, **columns)
         part = data.in_memory
-        if part is not None:  # its classes are all there are
+        if part is not None:  # it has all classes
             check_groups(self.covariance, part.get("groups"))
             batch, levels = self._rows(**{name: part.get(name) for name in COLUMNS}, reset=True)
             return EncodedDataset.of_batch(batch, self._engine), levels
@@ -545,7 +541,7 @@ class Regression(LinearPredictor):
         return self._response().family.name == "multinomial"
 
     def _settled(self, seen: Seen) -> Self:
-        """Return the model with parameters that depend on all rows, such as balanced class weights, as numbers."""
+        """Return the model with parameters that depend on all rows resolved, such as balanced class weights."""
         return self
 
     def _settled_weights(self, seen: Seen) -> FloatArray:
@@ -555,7 +551,7 @@ class Regression(LinearPredictor):
         return weight
 
     def _weights(self, targets: Any, weight: FloatArray | None) -> FloatArray | None:
-        """Return the weights of rows; a classifier multiplies in those of their classes."""
+        """Return the weights of rows; a classifier multiplies them by those of their classes."""
         return weight
 
     def _offset(self, offset: Any, exposure: Any, count: int) -> FloatArray | None:
@@ -578,25 +574,25 @@ class Regression(LinearPredictor):
     def _proportions(self, successes: FloatArray, trials: Any, count: int) -> tuple[FloatArray, FloatArray]:
         """Return the proportions of successes, and the trials."""
         if self._response().family.name != "bernoulli":
-            raise ValueError(f"trials go with the bernoulli family; this is {self._response().family.name}")
+            raise ValueError(f"trials need the bernoulli family; this is {self._response().family.name}")
         if self._reads_classes():
             name = type(self).__name__
-            raise ValueError(f"trials go with counts of successes, but y of {name} holds classes: use GLM('binomial')")
+            raise ValueError(f"trials need counts of successes, but y of {name} holds classes: use GLM('binomial')")
         times = validation.per_row("trials", trials, count)
         assert times is not None
         bad = np.flatnonzero((times <= 0) | (successes > times) | (successes < 0))
         if bad.size:
             row = int(bad[0])
             raise ValueError(
-                f"y[{row}] is {successes[row]:g} of trials[{row}] = {times[row]:g}: successes must be 0 to the trials, "
-                "of which there must be some"
+                f"y[{row}] is {successes[row]:g} of trials[{row}] = {times[row]:g}: successes must be between 0 and "
+                "the trials, which must be above 0"
             )
         return successes / times, times
 
     # partial_fit, and paths of penalties.
 
     def _learn_batches(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, trials: Any) -> Self:
-        """Learn from rows in one pass; from those in parts part by part, in order."""
+        """Learn from rows in one pass, part by part in order."""
         self._check_family("partial_fit")
         first = not self.__sklearn_is_fitted__()
         with self._learning(anew=first):
@@ -609,7 +605,7 @@ class Regression(LinearPredictor):
         return self
 
     def _announce(self, data: Dataset) -> None:
-        """Find what the first part alone does not tell: the classes of a classifier."""
+        """Read all parts for what the first may lack: the classes of a classifier."""
 
     def _learn_batch(self, X: Any, y: Any, sample_weight: Any, offset: Any, exposure: Any, trials: Any) -> Self:
         """Learn from a batch of rows."""
@@ -624,14 +620,14 @@ class Regression(LinearPredictor):
             else:
                 if not first:
                     self._check_unassigned("what is learned from more rows")
-                with np.errstate(over="ignore", invalid="ignore"):  # few rows may have no optimum: theta diverges
+                with np.errstate(over="ignore", invalid="ignore"):  # few rows may have no optimum
                     theta, value = self._refit(likelihood, targets, first)
         self._seen = seen
         self._forget_facts()
         trace = self.solution_.trace if not first else ()
         number = trace[-1].number + 1 if trace else 1
         trace = thin_trace((*trace, Step(float(number), value, float("nan"), 0.0, theta.copy(), number)))
-        reason = "partial_fit sees each row once: theta is near the optimum, not at it"
+        reason = "partial_fit reads each row once: theta is near the optimum, not at it"
         self.solution_ = Solution(theta, value, np.zeros_like(theta), False, reason, trace, weight=likelihood.weight)
         self.n_iter_ = number
         self._set_theta(theta)
@@ -639,7 +635,7 @@ class Regression(LinearPredictor):
 
     @property
     def _steps(self) -> StochasticGradient | None:
-        """The solver, if it is the stochastic rule with a given step size."""
+        """The solver, if it is a stochastic gradient with a given step size."""
         given = isinstance(self.solver, StochasticGradient) and self.solver.step is not None
         return self.solver if given else None
 
@@ -647,7 +643,7 @@ class Regression(LinearPredictor):
         self, likelihood: NegativeLogLikelihood, targets: int, first: bool, seen: float
     ) -> tuple[FloatArray, float]:
         """Return theta after a stochastic step for each row, and the sum of the rows' values before their steps."""
-        # The penalty belongs to all rows learned: a batch has its share.
+        # The penalty is for all rows learned: a batch has its share.
         likelihood = replace(likelihood, l2=likelihood.l2 * likelihood.weight / seen)
         shape = likelihood.shape
         theta = np.zeros(shape) if first else np.array(self._pinned_theta(shape[1]))
@@ -662,7 +658,7 @@ class Regression(LinearPredictor):
         descent = likelihood.epoch(theta, None, pace)
         if not descent.finite:
             raise diverged(pace.step, "in this batch", 0.0, np.nan, likelihood.weight, pace.step / 16)
-        # A chosen step size is for this batch only: on rows that are predicted well it is too short for others.
+        # A chosen step size is for this batch only: rows that are predicted well give one too short for others.
         self._pace = None if self._steps is None else replace(pace, first=pace.first + descent.steps)
         self._sample = self._curvature = None
         return layout.outward(descent.theta), -descent.log_likelihood
@@ -684,9 +680,9 @@ class Regression(LinearPredictor):
     def _refit(self, likelihood: NegativeLogLikelihood, targets: int, first: bool) -> tuple[FloatArray, float]:
         """Return theta after a batch, and the objective of the batch there.
 
-        The objective of the rows before is approximated by a parabola at their optimum. From time to time theta is
-        refitted to the sample of all rows, which is all of them while they are few: so neither the order of the rows
-        nor the size of batches matters much.
+        The objective of earlier rows is approximated by a parabola at their optimum. From time to time theta is
+        refitted to the sample of all rows (all of them while they are few), so that it depends little on the order
+        of the rows and the size of batches.
         """
         rows = likelihood.data.some_rows
         theta = None
@@ -725,7 +721,7 @@ class Regression(LinearPredictor):
         if not _is_usable(solution, likelihood):
             self._warm = False
             return layout.outward(start) if theta is None else theta
-        # Large predictors: classes are separated or lack rows, and the next fit would start where the Hessian vanishes.
+        # Large predictors: classes are separated or lack rows, and the Hessian at theta is nearly 0 for the next fit.
         self._warm = solution.converged and _farthest(solution, likelihood) < PLATEAU
         if not sample.is_whole and curvature is not None and theta is not None and self.l1 == 0:
             # The theta of all rows is replaced only if it is worse on the sample than sampling error explains.
@@ -770,21 +766,20 @@ class Regression(LinearPredictor):
         ratio: float = 1.0,
         offset: Any = None,
     ) -> Path:
-        """Return the coefficients along the elastic net's path; the model itself is not fitted.
+        """Return the regularisation path of the elastic net; the model itself is not fitted.
 
         Parameters
         ----------
         X, y, sample_weight, offset
             Rows, as for :meth:`fit`.
         penalties
-            The penalties to go through: ``l1 = ratio * penalty``, ``l2 = (1 - ratio) * penalty``. By default ``count``
-            of them, from the one that holds all coefficients at zero down to its ``least`` share, evenly on the log
-            scale.
+            ``l1 = ratio * penalty``, ``l2 = (1 - ratio) * penalty``. By default ``count`` of them, evenly spaced on the
+            log scale, from the smallest at which all coefficients are zero down to its ``least`` share.
         ratio
             The share of l1: 1 is the lasso.
         """
         self._check_family("path")
-        model = clone(self).set_params(l1=1.0, l2=0.0)  # with any penalty, classes are treated alike
+        model = clone(self).set_params(l1=1.0, l2=0.0)  # with a penalty, classes are symmetric
         model._check_settings()
         data, targets = model._encode(X, y=y, sample_weight=sample_weight, offset=offset)
         laid, layout = lay_out(data, self.fit_intercept)
@@ -799,7 +794,7 @@ class Regression(LinearPredictor):
         gradient = likelihood.value_gradient(start).gradient[first:]
         values = strengths(float(np.abs(gradient).max(initial=0.0)), penalties, count, least, ratio)
         moves = np.tile(np.arange(len(start)) >= first, start.shape[1]).astype(np.float64)
-        known: list[FloatArray] = []  # the Hessian of the rows alone, from the last penalty
+        known: list[FloatArray] = []  # the Hessian without the penalty, of the last solution
 
         def solve(l1: float, l2: float, theta: FloatArray) -> Any:
             hessian = known[0] + np.diag(l2 * moves) if known else None
@@ -820,7 +815,7 @@ class Regression(LinearPredictor):
     # Inference.
 
     def _theta_covariance(self) -> ThetaCovariance | None:
-        """Return the covariance of theta, where it is known."""
+        """Return the covariance of theta, if known."""
         if self._covariance is None and self._information is not None and self._params.l1 == 0:
             factored = Symmetric.of(self._information)
             root = factored.root()
@@ -829,18 +824,18 @@ class Regression(LinearPredictor):
         return self._covariance
 
     def _shapes(self) -> int:
-        """Return how many parameters of the family were estimated, besides the dispersion."""
+        """Return the number of estimated parameters of the family, without the dispersion."""
         return 0
 
     def _known_covariance(self, what: str) -> ThetaCovariance:
-        """Return the covariance of theta; raise where it is not known."""
+        """Return the covariance of theta; raise if it is unknown."""
         self._check_fitted()
         self._check_unassigned(what)
         covariance = None if not hasattr(self, "facts_") else self._theta_covariance()
         if covariance is None:
             raise ValueError(f"there is no {what}: {'; '.join(self._inference().notes)}")
         if not np.isfinite(covariance.matrix).all():
-            why = "; ".join(self._inference().notes) or "the dispersion is not known"
+            why = "; ".join(self._inference().notes) or "the dispersion is unknown"
             raise ValueError(f"there is no {what}: {why}")
         return covariance
 
@@ -857,15 +852,15 @@ class Regression(LinearPredictor):
         terms: Mapping[str, Sequence[str]] | None = None,
         random_state: Any = 0,
     ) -> Diagnostics:
-        """Return residuals of every kind, leverage and influence of each row of the fit, and variance inflation.
+        """Return residuals, leverage and influence of each row of the fit, and variance inflation factors.
 
-        As in R, leave-one-out quantities of other models than linear ones are those of one step from the fit. Rows in
-        parts are read three times at most; the results are in memory.
+        As in R, leave-one-out quantities are those of one step from the fit, exact for linear models. Rows in parts are
+        read at most three times; the results are in memory.
 
         Parameters
         ----------
         X, y, sample_weight, offset, exposure, trials
-            The rows of the fit, since a model keeps none.
+            The rows of the fit, which a model does not keep.
         dfbetas
             Whether the change of each coefficient without each row, (n, p), is computed.
         terms
@@ -882,7 +877,7 @@ class Regression(LinearPredictor):
         self._check_unassigned("diagnostics")
         response, params = self._response(), self._params
         if self.solution_.theta.shape[1] != 1:
-            raise ValueError(f"diagnostics are of models with one linear predictor a row; {response.name} has several")
+            raise ValueError(f"diagnostics need one linear predictor per row; {response.name} has several")
         if params.l1 > 0:
             raise ValueError("there are no diagnostics under l1 > 0: refit the columns with coefficients other than 0")
         beside = {"offset": offset, "exposure": exposure, "trials": trials}
@@ -898,7 +893,7 @@ class Regression(LinearPredictor):
         return profile_intervals(self, level, X, y, **rows)[self._moving()]
 
     def _df(self) -> float:
-        """Return the degrees of freedom of intervals: infinite where the dispersion is known."""
+        """Return the degrees of freedom of intervals: infinite if the dispersion is known."""
         return self.facts_.df_residual if estimates_dispersion(self._response(), self._params.dispersion) else np.inf
 
     def _predictor_error(self, X: Any, predictors: int) -> Any:
@@ -909,7 +904,7 @@ class Regression(LinearPredictor):
             return covariance.predictor_error(engine_for(self._engine, x), x, predictors)
 
     def _share_intervals(self, X: Any, shares: Any, predictors: int, level: float | None) -> Any:
-        """Return intervals of shares, (n, k), that are normal on the scale of logits; or the errors of the shares."""
+        """Return intervals of shares, (n, k), normal on the logit scale; or the standard errors of the shares."""
         covariance = self._known_covariance("interval")
         p = np.asarray(to_host(shares), dtype=np.float64)
         errors = covariance.share_errors(validation.features(self, X, reset=False), p, predictors)
@@ -921,15 +916,15 @@ class Regression(LinearPredictor):
 
     def _inference(self) -> Inference:
         if not hasattr(self, "facts_"):
-            raise ValueError("partial_fit keeps no curvature to tell standard errors by: use fit for a summary")
+            raise ValueError("partial_fit does not keep the information matrix for standard errors: use fit")
         known = self._theta_covariance()
         covariance = None if known is None else known.outward()
         notes = list(self._notes)
         response, params = self._response(), self._params
         if params.l1 > 0:
-            notes.append("l1 > 0: there are no standard errors of coefficients that were set to zero")
+            notes.append("l1 > 0: coefficients set to zero have no standard errors")
         elif covariance is None:
-            notes.append("standard errors were left out, as they take long here: give inference=True")
+            notes.append("standard errors were not computed, as they are expensive here: give inference=True")
         if params.l2 > 0:
             notes.append(f"l2 = {params.l2:g}: standard errors are those of the posterior under a Gaussian prior")
         dispersed = estimates_dispersion(response, params.dispersion)
@@ -988,7 +983,7 @@ class Regression(LinearPredictor):
                     "converged": self.solution_.converged,
                     "reason": self.solution_.reason,
                     "weight": self.solution_.weight,
-                    # Without the time that steps took: the same fit is the same file.
+                    # Without times of steps: the same fit gives the same file.
                     "trace": [
                         [step.passes, step.value, step.gradient_norm, 0.0, None, step.number]
                         for step in self.solution_.trace
@@ -1002,7 +997,7 @@ class Regression(LinearPredictor):
         )
 
     def _theta_columns(self, columns: int) -> tuple[int, int]:
-        """Return the least and the largest number of columns of theta, given the classes."""
+        """Return the smallest and the largest number of columns of theta, given the classes."""
         return columns, columns
 
     @abstractmethod
@@ -1102,7 +1097,7 @@ def _recode_part(model: Any, trials: bool, part: EncodedPart) -> Batch:
 
 
 def _is_usable(solution: Solution, likelihood: NegativeLogLikelihood) -> bool:
-    """Whether a solver has converged, or stopped at predictors that do not overflow."""
+    """Whether a solver has converged, or stopped at predictors whose exponential does not overflow."""
     if not np.isfinite(solution.value):
         return False
     return solution.converged or _farthest(solution, likelihood) < FARTHEST

@@ -39,7 +39,7 @@ class ResultTable:
     title: str
     names: tuple[str, ...]  #: of the rows
     columns: dict[str, Any]  #: (rows,) each, by name
-    notes: tuple[str, ...] = ()  #: sentences to be read with the numbers
+    notes: tuple[str, ...] = ()  #: notes on the numbers
     details: dict[str, Any] = field(default_factory=dict)  #: other numbers, by name
 
     def __post_init__(self) -> None:
@@ -48,7 +48,7 @@ class ResultTable:
 
     def __getitem__(self, name: str) -> npt.NDArray[np.float64]:
         if name not in self.columns:
-            raise KeyError(f"there is no column {name!r}; there are {', '.join(self.columns)}")
+            raise KeyError(f"there is no column {name!r}; the columns are {', '.join(self.columns)}")
         return np.asarray(self.columns[name])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
@@ -59,7 +59,7 @@ class ResultTable:
         return data_frame(self.columns, self.names)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the table as plain values: a list of rows under ``rows``, and what belongs to all of them."""
+        """Return the table as plain values: a list of rows under ``rows``, the title, notes and details."""
         rows = zip(self.names, *(column.tolist() for column in self.columns.values()), strict=True)
         heads = ["name", *self.columns]
         plain = [dict(zip(heads, row, strict=True)) for row in rows]
@@ -121,7 +121,7 @@ def significant(value: float) -> str:
 
 
 def fixed(value: float, digits: int) -> str:
-    """Return a number with so many digits after the point."""
+    """Return a number with this many digits after the point."""
     return UNKNOWN if math.isnan(value) else f"{value:.{digits}f}"
 
 
@@ -137,7 +137,7 @@ def probability(value: float) -> str:
 
 
 def align(texts: Sequence[str]) -> list[str]:
-    """Return numbers of one width, their points under one another."""
+    """Return numbers of one width, aligned at the decimal point."""
     parts = [text.partition(".") for text in texts]
     before = max((len(whole) for whole, _, _ in parts), default=0)
     after = max((len(point + rest) for _, point, rest in parts), default=0)

@@ -1,6 +1,6 @@
-"""Robust covariances: standard errors that hold where the variance of the response is not what the family says.
+"""Robust covariances: standard errors that are valid if the response's variance is not that of the family.
 
-Heteroscedasticity-consistent (HC0 to HC4), clustered, and Newey-West's for rows in the order of time.
+Heteroscedasticity-consistent (HC0 to HC4), clustered, and Newey-West for rows in time order.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from suffice.kernels.native import is_csr
 from suffice.solvers.linear_algebra import Symmetric
 from suffice.statistics.base import FloatArray
 
-#: The covariances of theta, by the words for them in a summary.
+#: The covariances of theta, by their names in a summary.
 COVARIANCES = ("classical", "HC0", "HC1", "HC2", "HC3", "HC4", "clustered", "newey-west")
 
 #: A block of rows takes about this many numbers.
 CELLS = 1 << 20
-#: A row that alone decides what is fitted to it has leverage 1 and no residual: 0 / 0. Leverages end here instead.
+#: Leverages are cut off here: at 1 the residual is 0, and its corrected value 0 / 0.
 _MOST = 1 - 1e-8
 _SQUARES = Response.of("gaussian")
 
 
 class Rows(NamedTuple):
-    """Some rows of a batch as they enter linear predictors: float64, in NumPy."""
+    """Some rows of a batch, as float64 of NumPy."""
 
-    design: FloatArray  # (n, p), a 1 first where there is an intercept
+    design: FloatArray  # (n, p), a 1 first if there is an intercept
     y: npt.NDArray[Any] | None  # (n,)
     weight: FloatArray  # (n,)
     trials: FloatArray | None  # (n,), the factor in the weight that belongs to one observation
-    offset: FloatArray | float  # (n, 1) or (n, t); 0 where there is none
-    groups: Any = None  # (n,), the cluster of each row; None where there are none
+    offset: FloatArray | float  # (n, 1) or (n, t); 0 without offsets
+    groups: Any = None  # (n,), the cluster of each row; None without clusters
 
     def predictor(self, theta: FloatArray) -> FloatArray:
         """Return the linear predictors, (n, t)."""
@@ -56,7 +56,7 @@ def read_rows(x: Any, start: int, stop: int) -> Any:
 
 
 def blocks(part: Batch, intercept: bool, numbers: int) -> Iterator[Rows]:
-    """Yield the rows of a batch in blocks, of which each row takes so many numbers, temporaries included."""
+    """Yield the rows of a batch in blocks; ``numbers`` is the memory of a row, temporaries included."""
     height = max(1, CELLS // max(1, numbers))
     for start in range(part.start, part.stop, height):
         stop = min(start + height, part.stop)
@@ -83,9 +83,9 @@ def predictor_covariance(design: FloatArray, covariance: FloatArray) -> FloatArr
 
 
 def second_moments(kernels: Any, values: FloatArray, weight: FloatArray) -> tuple[float, FloatArray]:
-    """Return the weight and the sum of the weighted products of columns, (q, q), as a gaussian response's Hessian.
+    """Return the weight and the weighted products of columns, (q, q), as the Hessian of a gaussian response.
 
-    The engine's kernels take it, whose threads do not get in one another's way as those of a BLAS would.
+    The engine's kernels compute it: threads of a BLAS would compete with those of the engine.
     """
     rows = Batch(values, np.zeros(len(values)), weight)
     total, _, _, products = kernels.curvature(rows, _SQUARES, np.zeros((values.shape[1], 1)), False, True)
@@ -102,7 +102,7 @@ def robust_covariance(
     rows: float,
     lags: int | None = None,
 ) -> FloatArray:
-    """Return the covariance of theta that rests on the residuals themselves, (q, q), theta column by column.
+    """Return a robust covariance of theta, (q, q), theta column by column.
 
     Parameters
     ----------
@@ -116,21 +116,21 @@ def robust_covariance(
     data, response, theta, intercept
         The rows, and the model that was fitted to them.
     information
-        The negative expected Hessian at theta, that of a penalty included, (q, q). A pseudo-inverse is taken where it
-        is singular; then only the entries of identified parameters mean anything.
+        The negative expected Hessian at theta, including that of the penalty, (q, q). If it is singular, its
+        pseudo-inverse is used, and only the entries of identified parameters are valid.
     rows
-        n, how many observations there are.
+        n, the number of observations.
     lags
         For ``"newey-west"``; by default :func:`default_lags`.
 
     Notes
     -----
-    Weights are frequencies: a row of weight 2 counts as two rows, as with ``freq_weights`` in statsmodels' GLM (whose
-    ``var_weights``, and the weights of its WLS, would enter squared). The trials of a row are one observation: their
-    scores are summed before they are squared, and n counts the row once, as R's sandwich does of
-    ``glm(cbind(k, n - k) ~ x)``; the weight of a class multiplies its rows' scores in the same way. For other families
-    than the linear one statsmodels calls HC0 by all four names, and takes the observed Hessian where a link is not
-    canonical; here it is the expected, as in R's sandwich. A dispersion cancels.
+    Weights are frequencies: a row of weight 2 is two observations, as with ``freq_weights`` in statsmodels' GLM (whose
+    ``var_weights``, and the weights of its WLS, enter squared). The trials of a row are one observation: their scores
+    are summed before they are squared, and n counts the row once, as R's sandwich for ``glm(cbind(k, n - k) ~ x)``; the
+    weight of a class multiplies its rows' scores in the same way. For families other than the gaussian, statsmodels
+    gives HC0 by all four names, and uses the observed Hessian if a link is not canonical; here it is the expected, as
+    in R's sandwich. A dispersion cancels.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def robust_covariance(
 
 
 def default_lags(rows: float) -> int:
-    """Return the lags of Newey and West's covariance where none are given: their rule, 4 (n / 100)^(2/9).
+    """Return the default lags of the Newey-West covariance, 4 (n / 100)^(2/9).
 
     Examples
     --------
@@ -201,7 +201,7 @@ def _squared_scores(
 
 
 def _observations(rows: Rows, curve: Curve) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return slope and curvature of each observation, that of all its trials, and how often there is one."""
+    """Return slope and curvature of each observation, summed over its trials, and its frequency."""
     if rows.trials is None:
         return curve.slope, curve.curvature, rows.weight
     slope, curvature = rows.trials[:, None] * curve.slope, rows.trials[:, None, None] * curve.curvature
@@ -215,7 +215,7 @@ def _scores(slope: FloatArray, design: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class _GroupScores:
-    """The sum of the scores of each group; two of them add up."""
+    """The sum of the scores of each group, with ``+``."""
 
     names: npt.NDArray[Any]  # (g,), sorted
     sums: FloatArray  # (g, q)
@@ -239,7 +239,7 @@ def _sum_groups(response: Response, theta: FloatArray, intercept: bool, part: Ba
 
 def _sum_groups_of_batch(response: Response, theta: FloatArray, intercept: bool, part: Batch, _: Any) -> _GroupScores:
     if part.groups is None:
-        raise ValueError("covariance='clustered' needs groups: the rows of X bring none beside y")
+        raise ValueError("covariance='clustered' needs groups: the batches of X have none")
     return reduce(
         operator.add,
         (
@@ -258,13 +258,13 @@ class _Lagged(NamedTuple):
     """Sums over rows in their order."""
 
     last: FloatArray  # (at most lags, q), the scores of the last rows
-    sums: FloatArray  # (lags + 1, q, q), the products of each score with the one so many rows before; half at lag 0
+    sums: FloatArray  # (lags + 1, q, q), the products of each score with that l rows before; half at lag 0
 
 
 def _add_lags(
     response: Response, theta: FloatArray, intercept: bool, state: _Lagged, part: Batch, kernels: Any
 ) -> _Lagged:
-    """Return the sums with the rows of another batch, which come next."""
+    """Return the sums with the rows of the next batch."""
     last, sums = state.last, np.array(state.sums)
     lags = len(sums) - 1
     for rows in blocks(part, intercept, 2 * theta.size):
@@ -278,7 +278,7 @@ def _add_lags(
         known = np.concatenate([last, scores])
         sums[0] += second_moments(kernels, scores, np.ones(len(scores)))[1] / 2
         for lag in range(1, lags + 1):
-            first = max(len(last), lag)  # the first row with another so many rows before
+            first = max(len(last), lag)  # the first row with another that many rows before
             sums[lag] += known[first:].T @ known[first - lag : len(known) - lag]
         last = known[max(len(known) - lags, 0) :]
     return _Lagged(last, sums)
@@ -287,7 +287,7 @@ def _add_lags(
 def _without_the_row(
     kind: str, slope: FloatArray, curvature: FloatArray, spread: FloatArray, rows_per_parameter: float
 ) -> FloatArray:
-    """Return each row's slope as it would be, about, had the row not pulled the fit towards itself.
+    """Return each row's slope with a leverage correction: approximately that of the fit without the row.
 
     That is f(C G) s with C the curvature, G the covariance of the predictors and f(h) = (1 - h)^(-d / 2). C G is not
     symmetric and C may be singular; with G = L L' it is s + C L g(L' C L) L' s, g(h) = (f(h) - 1) / h.

@@ -1,4 +1,4 @@
-"""A sample of the rows that a model was fed by batches, and the objective of new rows beside those learned."""
+"""A sample of the rows of partial_fit, and the objective of new rows plus a parabola for earlier ones."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from suffice.solvers.base import Objective, ValueGradient, ValueGradientHessian
 from suffice.solvers.linear_algebra import flat, shaped
 from suffice.statistics.base import FloatArray
 
-#: The sample is fitted again once so many rows came since, as a share of those that it stands for.
+#: The sample is refitted after this many new rows, as a share of the rows that it represents.
 DUE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class RowSample:
-    """A uniform sample of rows, and the batches that came since it was last fitted.
+    """A uniform sample of rows, and the batches since it was last fitted.
 
-    It holds about a million numbers at most: all rows, while there are fewer.
+    It has at most about a million numbers: all rows, while there are fewer.
     """
 
     kept: Piece
-    stands_for: FloatArray  # (n,), how many rows each stands for
+    stands_for: FloatArray  # (n,), the number of rows that each represents
     waiting: tuple[Piece, ...] = ()
 
     @cached_property
     def _known(self) -> npt.NDArray[Any]:
-        """The targets that the sample has."""
+        """The targets of the sample."""
         return np.unique(self.kept["y"])
 
     @classmethod
@@ -47,13 +47,13 @@ class RowSample:
         return cls(*draw_rows(_piece(rows)))
 
     def plus(self, rows: Batch) -> Self:
-        """Return the sample with one more batch that waits."""
+        """Return the sample with one more pending batch."""
         found = replace(self, waiting=(*self.waiting, _piece(rows)))
         vars(found)["_known"] = self._known
         return found
 
     def settled(self) -> Self:
-        """Return the sample with all batches in it."""
+        """Return the sample with all pending batches merged."""
         found = self.kept, self.stands_for
         if self.waiting:
             pieces = _alike((self.kept, *self.waiting))
@@ -63,12 +63,12 @@ class RowSample:
 
     @property
     def is_due(self) -> bool:
-        """Whether so much came since the last fit that the sample should be fitted again."""
+        """Whether enough rows are pending to refit the sample."""
         since = sum(len(piece["y"]) for piece in self.waiting)
         return since >= DUE * float(self.stands_for.sum()) or self._has_new_classes()
 
     def _has_new_classes(self) -> bool:
-        """Whether rows wait whose target is the first of its class; of numbers, that is asked while there are few."""
+        """Whether pending rows have the first target of a class; for numbers, tested while there are few."""
         if len(self._known) > 100 or not self.waiting:
             return False
         return not np.isin(self.waiting[-1]["y"], self._known).all()
@@ -80,19 +80,19 @@ class RowSample:
 
     @property
     def batch(self) -> Batch:
-        """The rows of the sample, each weighing as much as the rows that it stands for."""
+        """The rows of the sample, weighted by the rows that each represents."""
         kept = self.kept
         weight = self.stands_for * kept["weight"]
         return Batch(kept["X"], kept["y"], weight, kept["offset"], trials=kept["trials"])
 
     @property
     def varies(self) -> bool:
-        """Whether the targets of rows with weight differ: else no finite theta may be best."""
+        """Whether the targets of rows of weight above 0 differ: otherwise there may be no finite optimum."""
         y = self.kept["y"][self.kept["weight"] > 0]
         return len(y) > 1 and bool((y != y[:1]).any())
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the sample, settled, as plain arrays."""
+        """Return the sample, with pending batches merged, as plain arrays."""
         settled = self.settled()
         found = {name: each for name, each in settled.kept.items() if each is not None and name != "X"}
         x = settled.kept["X"]
@@ -123,7 +123,7 @@ def _piece(rows: Batch) -> Piece:
 
 
 def _alike(pieces: tuple[Piece, ...]) -> list[Piece]:
-    """Return pieces with offsets and trials in all of them, where one has them."""
+    """Return pieces that all have offsets and trials if one has them."""
     found = [dict(piece) for piece in pieces]
     for name, otherwise in (("offset", 0.0), ("trials", 1.0)):
         given = next((piece[name] for piece in found if piece[name] is not None), None)
@@ -137,17 +137,17 @@ def _alike(pieces: tuple[Piece, ...]) -> list[Piece]:
 
 @dataclass(frozen=True, eq=False)
 class UpdateObjective(Objective):
-    """The objective of new rows, plus that of the rows learned before as a parabola about their optimum."""
+    """The objective of new rows, plus a parabola at the optimum of earlier rows."""
 
-    rows: NegativeLogLikelihood  # without a penalty, which the past holds
-    theta: FloatArray  # (p, t), the minimum of the past
-    past: FloatArray  # (q, q), its Hessian there
+    rows: NegativeLogLikelihood  # without a penalty, which the parabola includes
+    theta: FloatArray  # (p, t), the minimum of the parabola
+    past: FloatArray  # (q, q), its Hessian
 
     capabilities = frozenset({"hessian"})
 
     @property
     def weight(self) -> float:
-        """The weight of the new rows."""
+        """The total weight of the new rows."""
         return self.rows.weight
 
     @property
@@ -157,7 +157,7 @@ class UpdateObjective(Objective):
 
     @property
     def n_rows(self) -> int:
-        """How many new rows there are."""
+        """The number of new rows."""
         return self.rows.n_rows
 
     def value_gradient(self, theta: FloatArray) -> ValueGradient:

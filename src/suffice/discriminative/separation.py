@@ -1,4 +1,4 @@
-"""Separation: directions along which a likelihood rises for ever, found by linear programmes over the rows."""
+"""Separation: directions along which the likelihood has no maximum, found by linear programming."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ from suffice.user_warnings import warn_user
 Flags = npt.NDArray[np.bool_]
 Positions = npt.NDArray[np.intp]
 
-#: With columns between -1 and 1 and the largest coefficient 1: a row closer to the border than the first lies on it,
-#: one farther than the second off it. The programme itself is solved more exactly.
+#: Margins, for columns between -1 and 1 and the largest coefficient 1: a row below the first is on the boundary, one
+#: above the second strictly separated. The tolerance of the programme is smaller.
 TOUCHING = 1e-7
 APART = 1e-6
 
 
 class Moved(NamedTuple):
-    """What a direction does to the rows."""
+    """The margins of the rows along a direction."""
 
-    beta: FloatArray  # (p, t), of columns between -1 and 1; its largest entry is 1
-    low: FloatArray  # (n,), the smallest of a row's scores for its class less those for the others
-    gain: FloatArray  # (n,), the largest of them
+    beta: FloatArray  # (p, t), for columns between -1 and 1; its largest entry is 1
+    low: FloatArray  # (n,), a row's smallest margin: the score of its class less that of another
+    gain: FloatArray  # (n,), a row's largest margin
 
     @property
     def separates(self) -> bool:
-        """Whether no row is moved to the wrong side, and some to the right one."""
+        """Whether no row has a negative margin, and some a positive one."""
         return bool(self.low.min(initial=np.inf) >= -TOUCHING and self.gain.max(initial=-np.inf) > APART)
 
     @property
     def complete(self) -> bool:
-        """Whether all rows are moved to their side."""
+        """Whether all rows have positive margins."""
         return self.separates and bool(self.low.min() > APART)
 
 
 @dataclass(frozen=True, eq=False)
 class Cone:
-    """The rows as constraints on a direction beta, (p, t): none may be moved towards another class.
+    """The rows as constraints on a direction beta, (p, t): margins must not be negative.
 
-    Columns are shifted and scaled to lie between -1 and 1; those of CSR, and without an intercept, are only scaled.
+    Columns are shifted and scaled to [-1, 1]; those of CSR, and without an intercept, are only scaled.
     """
 
     engine: Engine
@@ -71,19 +71,19 @@ class Cone:
         ranges = list(engine.map(raw._ranges, batch))
         low = np.min([part[0] for part in ranges], axis=0)
         high = np.max([part[1] for part in ranges], axis=0)
-        low, high = (np.where(low <= high, end, 0.0) for end in (low, high))  # where no row counts, nothing does
+        low, high = (np.where(low <= high, end, 0.0) for end in (low, high))  # without rows of weight above 0
         centre = low / 2 + high / 2 if intercept and not is_csr(batch.x) else np.zeros(batch.features)
         reach = np.maximum(high - centre, centre - low)
         return cls(engine, batch, classes, intercept, centre, np.where(reach > 0, reach, 1.0))
 
     @property
     def scores_of(self) -> FloatArray:
-        """The classes' scores are the predictors times this, (t, k): one class has none."""
+        """The matrix from predictors to scores of classes, (t, k): one class has no predictor."""
         rest = np.zeros((self.classes - 1, 1))
         return np.hstack([rest, np.eye(1)] if self.classes == 2 else [np.eye(self.classes - 1), rest])
 
     def inward(self, theta: FloatArray) -> FloatArray:
-        """Return theta as of the scaled columns."""
+        """Return theta in the coordinates of the scaled columns."""
         beta = theta.copy()
         beta[int(self.intercept) :] *= self.scale[:, None]
         if self.intercept:
@@ -91,7 +91,7 @@ class Cone:
         return beta
 
     def outward(self, beta: FloatArray) -> FloatArray:
-        """Return beta as of the columns as they came."""
+        """Return beta in the coordinates of X."""
         theta = beta.copy()
         theta[int(self.intercept) :] /= self.scale[:, None]
         if self.intercept:
@@ -99,7 +99,7 @@ class Cone:
         return theta
 
     def design(self, x: Any) -> Any:
-        """Return rows of x, scaled and with a leading 1 where there is an intercept: dense or CSR."""
+        """Return rows of x, scaled and with a leading 1 for an intercept: dense or CSR."""
         if is_csr(x):
             scaled = x @ sparse.diags_array(1 / self.scale)
             parts: Any = [np.ones((x.shape[0], 1)), scaled]
@@ -108,12 +108,12 @@ class Cone:
         return np.column_stack([np.ones(len(x)), scaled]) if self.intercept else scaled
 
     def members(self, y: npt.NDArray[Any], weight: npt.NDArray[Any] | None) -> Flags:
-        """Return which classes each row was seen in, (n, k)."""
+        """Return which classes each row has observations of, (n, k)."""
         seen = np.column_stack([y < 1, y > 0]) if self.classes == 2 else y[:, None] == np.arange(self.classes)
         return seen if weight is None else seen & (weight > 0)[:, None]
 
     def _blocks(self, part: Batch) -> Iterator[tuple[Any, Flags]]:
-        """Yield the rows of a part as they came, dense or CSR, and which classes each was seen in."""
+        """Yield the rows of a part, dense or CSR, and which classes each has observations of."""
         width = part.x.nnz // max(1, part.x.shape[0]) if is_csr(part.x) else part.features
         height = max(1, CELLS // (width + self.classes + 1))
         for start in range(part.start, part.stop, height):
@@ -142,7 +142,7 @@ class Cone:
         return sums
 
     def moved(self, beta: FloatArray) -> Moved:
-        """Return what a direction, its largest entry made 1, does to the rows."""
+        """Return the margins along a direction, scaled so that its largest entry is 1."""
         beta = beta / (np.abs(beta).max(initial=0.0) or 1.0)
         parts = list(self.engine.map(partial(self._margins, beta), self.batch))
         return Moved(beta, *(np.concatenate([part[place] for part in parts]) for place in (0, 1)))
@@ -158,7 +158,7 @@ class Cone:
         return np.concatenate(low), np.concatenate(gain)
 
     def constraints(self, rows: Positions) -> Any:
-        """Return what must not be negative for some rows, one constraint a line, theta column by column."""
+        """Return the constraints of some rows, one per line, theta column by column: they must not be negative."""
         places = np.sort(rows) + self.batch.start
         weight = None if self.batch.weight is None else _numbers(self.batch.weight, places)
         design = self.design(_numbers(self.batch.x, places))
@@ -179,61 +179,60 @@ def _numbers(array: Any, places: Positions) -> Any:
 
 
 def _flat(values: Any) -> FloatArray:
-    """Return the extremes of columns, which scipy gives as a sparse row."""
+    """Return the extremes of columns as dense arrays."""
     dense = values if isinstance(values, np.ndarray) else values.toarray()
     return np.asarray(dense, dtype=np.float64).ravel()
 
 
-#: Rows that a linear programme starts with; it is given as many of those that it wronged, until there are none.
+#: Rows of the first linear programme; as many violated ones are added each time, until there are none.
 ROWS = 1_000
-#: The search ends, undecided, after so many seconds or where a programme would hold more numbers than this. The fewest
-#: columns are looked for a shorter time: it is known by then that there are some.
+#: Limits of the search, in seconds and in numbers of one programme; beyond them it ends without a result. The search
+#: for the fewest columns, after separation was found, is shorter.
 SECONDS, SECONDS_FOR_NAMES = 30.0, 5.0
 LARGEST = 30_000_000
 _SOLVED = 1e-9
-#: Programmes of more columns are solved from within.
+#: Programmes of more columns are solved by an interior-point method.
 _NARROW = 200
-#: Separating columns are dropped one by one, as long as the others separate, where there are no more than these.
+#: If there are at most this many separating columns, they are dropped one by one while the others separate.
 _FEW = 25
-#: What a coefficient of the intercept costs, beside 1 for those of other columns.
+#: Cost of the intercept's coefficient, relative to 1 for other columns.
 _NEXT_TO_NOTHING = 1e-6
 _SHOWN = 5
 
 
 class SeparationWarning(UserWarning):
-    """The classes, or counts of 0, are separated: the likelihood has no maximum, and its coefficients no meaning."""
+    """The classes, or counts of 0, are separated: the likelihood has no maximum, and the coefficients are not valid."""
 
 
 @dataclass(frozen=True, eq=False)
 class Separation:
-    """A direction along which the likelihood rises for ever.
+    """A direction of separation: along it the likelihood has no maximum.
 
     Examples
     --------
     >>> found = Separation("quasi-complete", ("smoker",), np.array([3, 7]), np.array([[0.0], [1.0]]))
     >>> print(found.message())
-    smoker separates the classes quasi-completely: 2 rows (3, 7) lie strictly on the right side and none on the wrong \
-one, so the likelihood has no maximum and coefficients grow without end; give l2 > 0, or penalty='firth', or drop the \
-column
+    smoker separates the classes quasi-completely: 2 rows (3, 7) are strictly on the right side and none on the wrong \
+one, so the likelihood has no maximum and coefficients diverge; give l2 > 0, or penalty='firth', or drop the column
     """
 
-    kind: Literal["complete", "quasi-complete"]  #: complete where all rows were shown to lie strictly on their side
-    columns: tuple[str, ...]  #: that make up the direction, the intercept aside; no fewer do where they are few
-    rows: Positions  #: the rows that the direction moves away from a border, as x counts them
-    direction: FloatArray  #: (p, t), to be added to theta any number of times
+    kind: Literal["complete", "quasi-complete"]  #: complete if all rows are strictly on their side
+    columns: tuple[str, ...]  #: of the direction, without the intercept; the fewest possible if they are few
+    rows: Positions  #: the rows with positive margins, as positions in x
+    direction: FloatArray  #: (p, t); the likelihood does not decrease along it
     of: Literal["classes", "counts"] = "classes"  #: what y holds; counts are separated where they are 0
 
     def message(self, firth: bool = True) -> str:
-        """Return the separation and its cure in a sentence; ``firth`` where the model has that penalty."""
+        """Return the separation and its cure in a sentence; ``firth``: whether the model has that penalty."""
         several = len(self.columns) > 1
         some = ", ".join(self.columns[:_SHOWN])
         more = f" and {len(self.columns) - _SHOWN} more columns" if len(self.columns) > _SHOWN else ""
         rows = f"{len(self.rows)} row{'s' if len(self.rows) != 1 else ''}"
         first = ", ".join(str(row) for row in self.rows[:_SHOWN]) + (", ..." if len(self.rows) > _SHOWN else "")
         sides = (
-            f"all {rows} lie strictly on the right side"
+            f"all {rows} are strictly on the right side"
             if self.kind == "complete"
-            else f"{rows} ({first}) lie strictly on the right side and none on the wrong one"
+            else f"{rows} ({first}) are strictly on the right side and none on the wrong one"
         )
         what = (
             f"{some}{more} {'together separate' if several else 'separates'} the classes "
@@ -242,21 +241,21 @@ column
         if self.of == "counts":
             what = f"y is 0 in all {rows}"
             if self.kind != "complete":
-                what = f"{some}{more} {'together tell' if several else 'tells'} apart {rows} ({first}) in which y is 0"
+                what = f"{some}{more} {'together separate' if several else 'separates'} {rows} ({first}) with y = 0"
         if not self.columns:
             what = what if self.of == "counts" else f"y is the same in all {rows}"
-            return f"{what}, so the likelihood has no maximum and the intercept grows without end; y must vary"
+            return f"{what}, so the likelihood has no maximum and the intercept diverges; y must vary"
         cure = "give l2 > 0" + (", or penalty='firth'" if firth and self.direction.shape[1] == 1 else "")
         return (
-            f"{what}, so the likelihood has no maximum and coefficients grow without end; {cure}, or drop the "
+            f"{what}, so the likelihood has no maximum and coefficients diverge; {cure}, or drop the "
             f"column{'s' if several else ''}"
         )
 
 
 def separable_rows(response: Response, rows: Batch) -> Batch:
-    """Return rows as :func:`find_separation` reads them: two classes are 0 and 1, the second with the predictor.
+    """Return rows as :func:`find_separation` needs them: two classes are 0 and 1, the second with the predictor.
 
-    Under a log link a target above 0 holds its row where it is, as a proportion does under other links.
+    With a log link a target above 0 fixes the predictor of its row, as a proportion does with other links.
 
     Examples
     --------
@@ -280,33 +279,32 @@ def find_separation(
     names: Sequence[str],
     counts: bool = False,
 ) -> Separation | None:
-    """Return a direction that separates the classes, or None where there is none and the likelihood has its maximum.
+    """Return a direction that separates the classes, or None if there is none and the likelihood has a maximum.
 
     Parameters
     ----------
     engine, batch
-        The rows. Of two classes y is 0 and 1 (a proportion between is a row of both); of more, the codes of the
-        classes, the last of which has no predictor. Rows of weight 0 do not count; an offset does not matter.
+        The rows. For two classes y is 0 and 1 (a proportion between is a row of both); for more, the codes of the
+        classes, the last of which has no predictor. Rows of weight 0 are ignored; an offset has no effect.
     classes
-        How many classes there are.
+        The number of classes.
     theta
-        Where a solver stopped, (p, t). If it puts every row strictly on its side, that settles it.
+        The last theta of a solver, (p, t). If it has positive margins for all rows, they are separated by it.
     intercept
         Whether the first row of theta belongs to a constant 1 before the features.
     names
         Of the rows of theta, (p,).
     counts
-        Whether the rows stand for counts, as :func:`separable_rows` gives them.
+        Whether the rows are counts, as from :func:`separable_rows`.
 
     Notes
     -----
-    A direction separates if it puts no row on the wrong side and some strictly on the right one; a linear programme
-    finds one if there is one (Konis, 2007). A second tells whether all rows can be put strictly on their side, a third
-    looks for the direction of fewest columns. A programme is given the rows closest to the border first and then those
-    that its answer puts on the wrong side, until there are none: the answer is that for all rows, and only rows in
-    question are in memory twice. Margins below 1e-7 of the columns' range count as 0. A search that takes more than 30
-    seconds, or 30 million numbers in one programme, ends with a :class:`SeparationWarning` that says so, and None.
-    Thousands of columns may come to that, unless theta itself separates.
+    A direction separates if no row is on the wrong side and some are strictly on the right one; a linear programme
+    finds one if there is one (Konis, 2007). A second decides whether all rows can be strictly on their side, a third
+    finds the direction of fewest columns. A programme starts with the rows closest to the boundary; rows that its
+    solution puts on the wrong side are added until there are none, so that the solution is that for all rows. Margins
+    below 1e-7 of the columns' range are 0. A search of more than 30 seconds, or 30 million numbers in one programme,
+    ends with a :class:`SeparationWarning` and None, which may happen with thousands of columns.
 
     Examples
     --------
@@ -327,7 +325,7 @@ def find_separation(
         found = search.find()
     except _Undecided as reason:
         warn_user(
-            f"whether the classes are separated was not settled: {reason}; if coefficients are large, give l2 > 0",
+            f"whether the classes are separated is unknown: {reason}; if coefficients are large, give l2 > 0",
             SeparationWarning,
         )
         return None
@@ -341,11 +339,11 @@ def find_separation(
 
 
 class _Undecided(Exception):  # noqa: N818 - an end of the search, not a fault
-    """The search was given up."""
+    """The search ended without a result."""
 
 
 class _Search:
-    """The search for a separating direction: programmes over some of the rows, and which these are."""
+    """The search for a separating direction: programmes over subsets of the rows."""
 
     def __init__(self, cone: Cone, theta: FloatArray) -> None:
         self.cone = cone
@@ -365,7 +363,7 @@ class _Search:
         moved = self.start if self.start.complete else self._settled(self._farthest)
         if moved is None or not moved.separates:
             return None
-        with suppress(_Undecided):  # there is a direction: better ones would only say more about it
+        with suppress(_Undecided):  # there is a direction: the next programmes only refine it
             if not moved.complete:
                 moved = self._settled(self._widest) or moved
             self.end = time.monotonic() + SECONDS_FOR_NAMES
@@ -374,14 +372,14 @@ class _Search:
         return ("complete" if moved.complete else "quasi-complete"), moved
 
     def support(self, beta: FloatArray) -> Flags:
-        """Return which rows of a direction are not 0, (p,), the intercept aside."""
+        """Return which rows of a direction are not 0, (p,), without the intercept."""
         used = np.abs(beta).max(axis=1) > APART
         if self.cone.intercept:
             used[0] = False
         return np.asarray(used)
 
     def _settled(self, solve: Callable[[Any], tuple[FloatArray, float] | None]) -> Moved | None:
-        """Return the direction that solves a programme over all rows, adding those that some rows' solution wronged."""
+        """Return the direction that solves a programme over all rows, by adding violated ones."""
         while True:
             answer = solve(self.cone.constraints(self.rows))
             if answer is None:
@@ -396,7 +394,7 @@ class _Search:
             self.rows = np.union1d(self.rows, wronged[worst])
 
     def _farthest(self, lines: Any) -> tuple[FloatArray, float] | None:
-        """Return the direction in a box that moves all rows together the farthest."""
+        """Return the direction in a box with the largest sum of margins."""
         most = np.abs(self.total).max(initial=0.0)
         if most == 0:
             return None
@@ -404,7 +402,7 @@ class _Search:
         return None if answer is None else (self._unravelled(answer), 0.0)
 
     def _widest(self, lines: Any) -> tuple[FloatArray, float] | None:
-        """Return the direction in a box that moves the rows it moves least the farthest, if it moves them at all."""
+        """Return the direction in a box with the largest minimal margin, if that is positive."""
         parts: Any = [-lines, np.ones((lines.shape[0], 1))]
         aim = np.append(np.zeros(lines.shape[1]), -1.0)
         answer = self._programme(aim, sparse.hstack(parts, "csr"), np.zeros(lines.shape[0]), (-1, 1))
@@ -413,17 +411,17 @@ class _Search:
         return self._unravelled(answer[:-1]), float(answer[-1])
 
     def _fewer(self, moved: Moved) -> Iterator[Moved]:
-        """Yield directions that separate as a given one does, of fewer and fewer columns."""
+        """Yield directions that separate as a given one, with fewer and fewer columns."""
         moved = self._sparse(moved, np.ones(self.shape[0], dtype=bool)) or moved
         yield moved
         largest = np.argsort(-np.abs(moved.beta).max(axis=1), kind="stable")
         largest = largest[self.support(moved.beta)[largest]]
         count = 1
-        while count < len(largest):  # twice as many columns each time, until they separate without the others
+        while count < len(largest):  # twice as many columns each time, until they separate
             found = self._sparse(moved, np.isin(np.arange(self.shape[0]), largest[:count]))
             moved, count = (found, len(largest)) if found else (moved, 2 * count)
             yield moved
-        for column in largest[::-1]:  # one column less each time, as long as the others separate
+        for column in largest[::-1]:  # one column less each time, while the others separate
             used = self.support(moved.beta)
             if used[column] and 1 < used.sum() <= _FEW:
                 used[column] = False
@@ -431,7 +429,7 @@ class _Search:
                 yield moved
 
     def _sparse(self, moved: Moved, allowed: Flags) -> Moved | None:
-        """Return the direction of some columns with the smallest coefficients that separates as a given one does."""
+        """Return the direction of some columns with the smallest coefficients that separates as a given one."""
         free = np.arange(self.shape[0]) < self.cone.intercept
         entries = np.flatnonzero(np.tile(allowed | free, self.shape[1]))
         cost = np.tile(np.where(free, _NEXT_TO_NOTHING, 1.0), self.shape[1])[entries]
@@ -441,7 +439,7 @@ class _Search:
         def solve(lines: Any) -> tuple[FloatArray, float] | None:
             most = np.full(lines.shape[0], -floor)
             parts: Any = [-lines[:, entries]]
-            if not moved.complete:  # not every row is to be moved, but all together as far as the given direction does
+            if not moved.complete:  # the sum of margins must be that of the given direction
                 parts.append(-together[None, entries])
                 most = np.append(most, -1.0)
             both: Any = [sparse.vstack(parts, "csr"), -sparse.vstack(parts, "csr")]
@@ -459,7 +457,7 @@ class _Search:
         return np.ascontiguousarray(beta.reshape(self.shape[::-1]).T)
 
     def _programme(self, aim: FloatArray, lines: Any, most: FloatArray, bounds: Any) -> FloatArray | None:
-        """Return x between bounds with lines x <= most and the smallest aim x; None where there is none."""
+        """Return the x between bounds with lines x <= most that minimises aim x; None if there is none."""
         if lines.nnz > LARGEST:
             raise _Undecided(f"a linear programme of {lines.shape[0]} lines and {lines.shape[1]} columns is too large")
         options: Any = {

@@ -28,7 +28,7 @@ LONGEST = 100
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Summary:
-    """The table of a fitted model, ready to be printed.
+    """The summary table of a fitted model.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Summary:
     level: float = 0.95
 
     def __post_init__(self) -> None:
-        self.inference.interval(self.level)  # a bad level is refused here, not when the table is printed
+        self.inference.interval(self.level)  # raises for an invalid level
 
     def __str__(self) -> str:
         return "\n".join([self.inference.title, "", *self._facts_text(), "", *self._table_text(), *self._remarks()])
@@ -137,7 +137,7 @@ class Summary:
         cells = self._cells()
         names = [name for name, *_ in cells]
         body = [[row[place] for row in cells] for place in range(1, 7)]
-        # The two ends of the interval stand under one head.
+        # The two ends of the interval have one head.
         body[4:] = [[f"{low}{GAP}{high}" for low, high in zip(body[4], body[5], strict=True)]]
         columns = [pad_column("", names, str.ljust)]
         for place, (head, column) in enumerate(zip(self._heads(), body, strict=True)):
@@ -153,7 +153,7 @@ class Summary:
 
 
 def _facts(fit: Inference) -> list[tuple[str, str]]:
-    """Return what is said of the fit as a whole."""
+    """Return the facts of the fit."""
     facts = [
         ("rows", general(fit.rows)),
         ("parameters", str(fit.rank)),
