@@ -9,7 +9,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+
+from suffice.kernels.libraries import is_sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,7 @@ def data_frame(x: Any) -> nw.DataFrame[Any] | None:
     --------
     >>> data_frame([[1.0]])
     """
-    if isinstance(x, np.ndarray | list | NamedMatrix) or sparse.issparse(x):
+    if isinstance(x, np.ndarray | list | NamedMatrix) or is_sparse(x):
         return None
     frame = nw.from_native(x, eager_only=True, pass_through=True)
     return frame if isinstance(frame, nw.DataFrame) else None

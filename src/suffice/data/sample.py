@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from suffice.data.frames import data_frame, stack_frames
 from suffice.kernels.libraries import is_sparse
@@ -112,6 +112,6 @@ def stack_rows(columns: Sequence[Any]) -> Any:
     if isinstance(first, list):
         return list(chain.from_iterable(columns))
     if any(map(is_sparse, columns)):
-        return sparse.vstack(columns, format="csr")
+        return scipy.sparse.vstack(columns, format="csr")
     is_frame = hasattr(first, "iloc") or data_frame(first) is not None
     return stack_frames(columns) if is_frame else np.concatenate(columns)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaln
+import scipy
 
 from suffice.families import links
 from suffice.families.base import TINY, Distribution, RandomState, Size, require
@@ -41,7 +41,7 @@ def log_choose(trials: npt.ArrayLike, events: npt.ArrayLike) -> FloatArray:
     all_trials, happened = np.asarray(trials, dtype=np.float64), np.asarray(events, dtype=np.float64)
     legal = (happened >= 0) & (happened <= all_trials) & (all_trials < np.inf)
     require("events", np.broadcast_to(happened, legal.shape), legal, "events must be between 0 and the trials")
-    return np.asarray(-betaln(all_trials - happened + 1, happened + 1) - np.log1p(all_trials))
+    return np.asarray(-scipy.special.betaln(all_trials - happened + 1, happened + 1) - np.log1p(all_trials))
 
 
 def _bernoulli_logit(xp: Any, z: Any) -> Terms:

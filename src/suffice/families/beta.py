@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import xlog1py, xlogy
+import scipy
 
 from suffice.families.base import TINY, Distribution, RandomState, Size, positive, require
 from suffice.families.bernoulli import BernoulliLikelihood
@@ -196,4 +196,8 @@ class Beta(Distribution):
         return (y > 0) & (y < 1)
 
     def _log_density(self, y: FloatArray) -> FloatArray:
-        return np.asarray(xlogy(self.a - 1, y) + xlog1py(self.b - 1, -y) - self.log_partition(self.natural))
+        return np.asarray(
+            scipy.special.xlogy(self.a - 1, y)
+            + scipy.special.xlog1py(self.b - 1, -y)
+            - self.log_partition(self.natural)
+        )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
+import scipy
 
 from suffice.families import links
 from suffice.families.base import Distribution, RandomState, Size, require
@@ -45,7 +45,9 @@ class Simplex(Distribution):
     def log_partition(eta: npt.ArrayLike) -> FloatArray:
         """Return log(1 + sum of e^eta)."""
         ratios = np.asarray(eta, dtype=np.float64)
-        return np.asarray(logsumexp(np.concatenate([ratios, np.zeros((*ratios.shape[:-1], 1))], axis=-1), axis=-1))
+        return np.asarray(
+            scipy.special.logsumexp(np.concatenate([ratios, np.zeros((*ratios.shape[:-1], 1))], axis=-1), axis=-1)
+        )
 
     @staticmethod
     def mean(eta: npt.ArrayLike) -> FloatArray:

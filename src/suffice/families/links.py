@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import array_api_compat
 import numpy as np
 import numpy.typing as npt
-import scipy.special
+import scipy
 
 #: exp overflows above 709.78: exponents are clipped here, so the largest mean is 8e307, and no mean is infinite.
 LARGEST_EXPONENT = 709.0

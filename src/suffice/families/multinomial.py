@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import array_api_compat
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln, xlogy
+import scipy
 
 from suffice.families import links
 from suffice.families.base import RandomState, Size, require
@@ -97,7 +97,9 @@ class Multinomial(Simplex):
     def log_base(y: npt.ArrayLike) -> FloatArray:
         """Return the log of the multinomial coefficient."""
         counts = np.asarray(y, dtype=np.float64)
-        return np.asarray(gammaln(counts.sum(axis=-1) + 1) - gammaln(counts + 1).sum(axis=-1))
+        return np.asarray(
+            scipy.special.gammaln(counts.sum(axis=-1) + 1) - scipy.special.gammaln(counts + 1).sum(axis=-1)
+        )
 
     @staticmethod
     def log_partition(eta: npt.ArrayLike, trials: npt.ArrayLike = 1.0) -> FloatArray:
@@ -144,4 +146,4 @@ class Multinomial(Simplex):
 
     def _log_density(self, y: FloatArray) -> FloatArray:
         # xlogy: an outcome of probability 0 that did not occur adds 0, not NaN.
-        return np.asarray(self.log_base(y) + xlogy(y, self.p).sum(axis=-1))
+        return np.asarray(self.log_base(y) + scipy.special.xlogy(y, self.p).sum(axis=-1))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaln, digamma, polygamma
+import scipy
 
 from suffice.families.base import Family, positive
 from suffice.statistics.base import FloatArray
@@ -57,7 +57,7 @@ class NegativeBinomial(Family):
     def log_base(self, y: npt.ArrayLike) -> FloatArray:
         """Return log C(y + theta - 1, y)."""
         values = np.asarray(y, dtype=np.float64)
-        return np.asarray(-betaln(self._shape, values + 1) - np.log(self._shape + values))
+        return np.asarray(-scipy.special.betaln(self._shape, values + 1) - np.log(self._shape + values))
 
     def log_partition(self, eta: npt.ArrayLike) -> FloatArray:
         """Return -theta log(1 - e^eta)."""
@@ -99,6 +99,12 @@ class NegativeBinomial(Family):
         total = theta + centre
         counts, place = np.unique(values, return_inverse=True)  # far fewer than rows: digamma once for each
         place = place.reshape(values.shape)
-        first = (digamma(theta + counts) - digamma(theta))[place] - np.log1p(centre / theta) + (centre - values) / total
-        second = (polygamma(1, theta) - polygamma(1, theta + counts))[place] - centre / (theta * total)
+        first = (
+            (scipy.special.digamma(theta + counts) - scipy.special.digamma(theta))[place]
+            - np.log1p(centre / theta)
+            + (centre - values) / total
+        )
+        second = (scipy.special.polygamma(1, theta) - scipy.special.polygamma(1, theta + counts))[place] - centre / (
+            theta * total
+        )
         return np.asarray(first), np.asarray(second - (values - centre) / total**2)

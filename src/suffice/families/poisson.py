@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln, xlogy
+import scipy
 
 from suffice.families import links
 from suffice.families.base import Distribution, RandomState, Size, require
@@ -96,7 +96,7 @@ class Poisson(Distribution):
     @staticmethod
     def log_base(y: npt.ArrayLike) -> FloatArray:
         """Return -log y!."""
-        return np.asarray(-gammaln(np.asarray(y, dtype=np.float64) + 1))
+        return np.asarray(-scipy.special.gammaln(np.asarray(y, dtype=np.float64) + 1))
 
     @staticmethod
     def log_partition(eta: npt.ArrayLike) -> FloatArray:
@@ -151,4 +151,4 @@ class Poisson(Distribution):
         return np.asarray((y >= 0) & (y < np.inf) & (y == np.floor(y)))
 
     def _log_density(self, y: FloatArray) -> FloatArray:
-        return np.asarray(xlogy(y, self.rate) - self.rate - gammaln(y + 1))
+        return np.asarray(scipy.special.xlogy(y, self.rate) - self.rate - scipy.special.gammaln(y + 1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,9 +10,6 @@ import numpy.typing as npt
 from suffice.families.base import require
 from suffice.statistics.base import FloatArray
 from suffice.statistics.labels import Labels
-
-if TYPE_CHECKING:
-    pass
 
 
 def check_alpha(alpha: npt.ArrayLike, features: int) -> FloatArray:
@@ -84,6 +81,11 @@ def require_spread(labels: Labels, fine: npt.NDArray[np.bool_], what: str) -> No
         label = labels.names[int(row)]
         cure = "give alpha > 0, or drop the feature"
         raise ValueError(f"feature {feature} does not vary in class {label!r}: its {what} undefined; {cure}")
+
+
+def smoothing_strength(alpha: Any, features: int) -> float | FloatArray:
+    """Return a smoothing strength, one number or one per feature, (d,); raise if it is negative, NaN or infinite."""
+    return alpha if type(alpha) is float and 0 <= alpha < np.inf else check_alpha(alpha, features)
 
 
 def laplace(counts: npt.ArrayLike, alpha: npt.ArrayLike) -> FloatArray:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
+import scipy
 
 from suffice.families.base import Family
 from suffice.statistics.base import FloatArray
@@ -86,7 +86,9 @@ class Tweedie(Family):
             j = centre[:, None] + step[:, None] * np.arange(-np.ceil(down.max()), np.ceil(up.max()) + 1)
             there = j >= 1
             j = np.where(there, j, 1.0)
-            terms = np.where(there, j * log_z[block, None] - gammaln(j + 1) - gammaln(alpha * j), -np.inf)
+            terms = np.where(
+                there, j * log_z[block, None] - scipy.special.gammaln(j + 1) - scipy.special.gammaln(alpha * j), -np.inf
+            )
             top = terms.max(axis=1)
             found[block] = top + np.log(step * np.exp(terms - top[:, None]).sum(axis=1))
         found -= np.log(y)

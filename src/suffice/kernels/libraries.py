@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 import array_api_compat
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from suffice.families.links import to_host
 
@@ -32,10 +33,11 @@ def is_sparse(x: Any) -> bool:
 
     Examples
     --------
-    >>> is_sparse(sparse.eye_array(2))
+    >>> is_sparse(scipy.sparse.eye_array(2))
     True
     """
-    return bool(sparse.issparse(x))
+    # An array of scipy.sparse exists only where the module was imported, which takes longer than to import NumPy.
+    return "scipy.sparse" in sys.modules and bool(scipy.sparse.issparse(x))
 
 
 def is_foreign(x: Any) -> bool:
@@ -68,7 +70,7 @@ def dense(x: Any) -> npt.NDArray[np.float64]:
 
     Examples
     --------
-    >>> dense(sparse.eye_array(2))
+    >>> dense(scipy.sparse.eye_array(2))
     array([[1., 0.],
            [0., 1.]])
     """

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize_scalar
-from scipy.special import logsumexp
+import scipy
 from sklearn.model_selection import StratifiedKFold
 
 from suffice.kernels.array_blocks import to_host
@@ -94,7 +93,7 @@ def log_posterior(joint: FloatArray) -> FloatArray:
     """Return log p(y | x) from log p(x, y); all classes alike where none can have produced the row."""
     possible = np.isfinite(joint).any(axis=1, keepdims=True)
     scores = np.where(possible, joint, 0.0)
-    return np.asarray(scores - logsumexp(scores, axis=1, keepdims=True))
+    return np.asarray(scores - scipy.special.logsumexp(scores, axis=1, keepdims=True))
 
 
 def best_temperature(joint: FloatArray, codes: npt.NDArray[np.int64], weights: FloatArray) -> float:
@@ -126,5 +125,5 @@ def best_temperature(joint: FloatArray, codes: npt.NDArray[np.int64], weights: F
     grid = np.linspace(np.log(COLDEST), np.log(HOTTEST), _GRID)
     best = int(np.argmin([cost(each) for each in grid]))
     bounds = (grid[max(best - 1, 0)], grid[min(best + 1, _GRID - 1)])
-    found = minimize_scalar(cost, bounds=bounds, method="bounded", options={"xatol": 1e-6})
+    found = scipy.optimize.minimize_scalar(cost, bounds=bounds, method="bounded", options={"xatol": 1e-6})
     return float(np.exp(found.x)) if found.fun < cost(0.0) else 1.0

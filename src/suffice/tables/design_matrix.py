@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from suffice import _native
 from suffice.statistics.base import FloatArray
@@ -320,7 +320,7 @@ class Design:
             else Design(self.features, (term,))._encode_sparse(columns, block.rows)
             for term in self.terms
         ]
-        return sparse.hstack(parts, format="csr", dtype=np.float64)
+        return scipy.sparse.hstack(parts, format="csr", dtype=np.float64)
 
     def _encode_sparse(self, columns: Mapping[str, Any], rows: int) -> Any:
         """Return rows without words as CSR with equally many stored entries in each row; some may be 0."""
@@ -333,7 +333,7 @@ class Design:
             first += range(start, start + stored)
         _native.rows.write_sparse(data, indices, np.array(first, dtype=np.int32), *self._written(columns, spans))
         ends = np.arange(0, self.stored * rows + 1, self.stored or 1, dtype=np.int32)[: rows + 1]
-        return sparse.csr_array((data.ravel(), indices.ravel(), ends), shape=(rows, self.width))
+        return scipy.sparse.csr_array((data.ravel(), indices.ravel(), ends), shape=(rows, self.width))
 
     def _written(self, columns: Mapping[str, Any], spans: Mapping[str, slice]) -> tuple[list[Any], list[Any]]:
         """Return the arguments for native code of numeric terms and of category terms."""
@@ -349,7 +349,7 @@ class Design:
 
     def sum_by_feature(self, contributions: Any) -> FloatArray:
         """Return the sums of the effects of columns, (n, d), by feature, (n, features)."""
-        places = sparse.csr_array(
+        places = scipy.sparse.csr_array(
             (np.ones(self.width), (np.arange(self.width), self.owners)), shape=(self.width, len(self.features))
         )
         found: Any = contributions @ places

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+import scipy
 
 from suffice.statistics.base import FloatArray
 from suffice.tables.encoding import Block
@@ -80,7 +80,7 @@ def _truncate(
     outside = np.flatnonzero((cells < low) | (cells > high))
     if len(outside):
         mu, sigma = mu[outside], np.maximum(sigma[outside], np.finfo(np.float64).tiny)
-        at_least, at_most = ndtr((low - mu) / sigma), ndtr((high - mu) / sigma)
+        at_least, at_most = scipy.special.ndtr((low - mu) / sigma), scipy.special.ndtr((high - mu) / sigma)
         cells = cells.copy()
-        cells[outside] = mu + sigma * ndtri(random.uniform(at_least, at_most))
+        cells[outside] = mu + sigma * scipy.special.ndtri(random.uniform(at_least, at_most))
     return np.clip(cells, low, high)  # if the distribution has no mass inside: the nearer end

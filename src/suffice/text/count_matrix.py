@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from suffice import _native
 from suffice.kernels import Batch, Engine
@@ -120,7 +120,7 @@ def _stack_parts(parts: list[_Part], width: int) -> CountMatrix:
         unknown = np.concatenate([np.zeros(0, dtype=np.int64), *(part.unknown for part in parts)])
     small = len(columns) < np.iinfo(np.int32).max
     index = np.int32 if small else np.int64
-    rows = sparse.csr_array(
+    rows = scipy.sparse.csr_array(
         (counts, columns.astype(index, copy=False), ends.astype(index)), shape=(len(ends) - 1, width)
     )
     return CountMatrix(rows, unknown)

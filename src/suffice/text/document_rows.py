@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from suffice.kernels.sparse import intact
 from suffice.statistics import Labels, NegativeEvidenceError, Removal
@@ -59,7 +59,7 @@ class DocumentRows:
         return DocumentRows(
             labels,
             vocabulary,
-            sparse.vstack(rows, format="csr"),
+            scipy.sparse.vstack(rows, format="csr"),
             np.concatenate([left_codes[self.codes], right_codes[other.codes]]),
             np.concatenate([self.weights, other.weights]),
         )
@@ -124,7 +124,7 @@ class DocumentRows:
         """Return the documents that :meth:`to_arrays` wrote, over a vocabulary of this kind."""
         vocabulary = BaseVocabulary.vocabularies[kind].from_arrays(strip_prefix("vocabulary", arrays))
         shape = len(arrays["ends"]) - 1, len(vocabulary)
-        counts = intact(sparse.csr_array((arrays["counts"], arrays["columns"], arrays["ends"]), shape=shape))
+        counts = intact(scipy.sparse.csr_array((arrays["counts"], arrays["columns"], arrays["ends"]), shape=shape))
         labels = Labels.from_array(arrays["labels"])
         return cls(labels, vocabulary, counts, arrays["codes"].astype(np.int64), arrays["weights"].astype(np.float64))
 
@@ -133,7 +133,7 @@ def _move_columns(rows: Any, columns: Index, width: int) -> Any:
     """Return rows with each column at another number, in order; columns with one number add up."""
     if rows.shape[1] == width and np.array_equal(columns, np.arange(width)):
         return rows
-    moved = sparse.csr_array((rows.data.copy(), columns[rows.indices], rows.indptr), shape=(rows.shape[0], width))
+    moved = scipy.sparse.csr_array((rows.data.copy(), columns[rows.indices], rows.indptr), shape=(rows.shape[0], width))
     moved.sum_duplicates()
     return moved
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from suffice.statistics import NegativeEvidenceError
 from suffice.statistics.base import FloatArray
@@ -56,7 +56,7 @@ class DocumentSample:
 
     def rows(self, width: int) -> Any:
         """Return the documents as CSR with ``width`` columns."""
-        return sparse.csr_array((self.counts, self.columns, self.ends), shape=(len(self), width))
+        return scipy.sparse.csr_array((self.counts, self.columns, self.ends), shape=(len(self), width))
 
     def renumber(self, codes: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None) -> DocumentSample:
         """Return the sample with other class codes and columns: the new number of each."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from suffice import validation
 from suffice.generative.conditional import Theta
@@ -85,7 +85,7 @@ class LinearScorer:
         times = np.minimum(counts, 1) if self.presence else counts
         if hasattr(self.model, "joint_"):
             joint = self.model.joint_
-            row = sparse.csr_array(
+            row = scipy.sparse.csr_array(
                 (times, np.array(columns, dtype=np.int64), [0, len(columns)]), shape=(1, len(self.vocabulary))
             )
             parts, base = joint.contributions(row)

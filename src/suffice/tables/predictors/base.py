@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import softmax
 
 from suffice.model_types import ModelType, Task
 from suffice.statistics import Labels
@@ -79,7 +78,10 @@ class Predictor(ABC):
     def predict(self, block: Block) -> FloatArray:
         """Return the probabilities of the classes, (n, k), or expected numbers, (n,)."""
         scores = self.scores(block)
-        return np.asarray(softmax(scores, axis=1)) if self.task == "classes" else scores
+        if self.task != "classes":
+            return scores
+        odds = np.exp(scores - scores.max(axis=1, keepdims=True))  # exponent <= 0: cannot overflow
+        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
     # Updates and merges, only of models that are fitted from sums.
 

@@ -12,11 +12,12 @@ from typing import IO, Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from suffice.data.dataset import Piece
 from suffice.data.stream import StreamDataset
 from suffice.discriminative.summary import Summary
+from suffice.kernels.libraries import is_sparse
 from suffice.model_types import ModelType, Task
 from suffice.statistics import Labels, LostDigitsError, NormalEquations, Statistics
 from suffice.statistics.base import FloatArray
@@ -435,15 +436,15 @@ def stack_rows(
         for matrix, some in parts:
             values.append(some)
             held.append(matrix)
-            size += 0 if sparse.issparse(matrix) else matrix.nbytes
+            size += 0 if is_sparse(matrix) else matrix.nbytes
             if size > memory:
                 file = file or stack.enter_context(tempfile.TemporaryFile(prefix="suffice-"))
                 _put(held, file)
         targets = np.concatenate(values)
         if file is not None:
             yield np.memmap(file, dtype=np.float64, mode="r").reshape(len(targets), -1), targets
-        elif sparse.issparse(held[0]):
-            yield sparse.vstack(held, format="csr"), targets
+        elif is_sparse(held[0]):
+            yield scipy.sparse.vstack(held, format="csr"), targets
         else:
             yield np.concatenate(held), targets
 
