@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d, validate_data
 
 from suffice.data.dataset import is_in_parts, missing_targets, wrong_length
 from suffice.data.frames import NamedMatrix, data_frame, numbers_of
@@ -63,6 +61,8 @@ def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
         return x
     if is_foreign(x):
         return _foreign(model, x, reset, least)
+    from sklearn.utils.validation import validate_data
+
     checks = {
         "accept_sparse": "csr",
         "dtype": "numeric",
@@ -184,6 +184,8 @@ def _frame(model: Any, x: Any, frame: Any, reset: bool) -> npt.NDArray[Any]:
 
 def check_columns(model: Any, table: Any, width: int, reset: bool) -> None:
     """Store the column names and the width of a table in a model (reset), or compare them with those stored."""
+    from sklearn.utils.validation import validate_data
+
     validate_data(model, table, reset=reset, skip_check_array=True, ensure_2d=False)  # the column names
     if reset:
         model.n_features_in_ = width
@@ -222,12 +224,16 @@ def targets(y: Any, rows: int | None) -> npt.NDArray[Any]:
         y = to_host(y)
     column = np.asarray(y)
     if column.ndim != 1:
+        from sklearn.utils.validation import column_or_1d
+
         column = column_or_1d(y, warn=True)
     if rows is not None and column.shape[0] != rows:
         raise wrong_length("y", rows, column.shape[0])
     if column.dtype.kind == "f":
         _whole(column)
     elif column.dtype.kind not in "biuUO":
+        from sklearn.utils.multiclass import check_classification_targets
+
         check_classification_targets(column)
     return column
 
@@ -269,6 +275,8 @@ def numbers(y: Any, rows: int, several: bool = False) -> FloatArray:
         y = _numbers_of(np.asarray(y))
     column = np.asarray(y, dtype=np.float64)
     if column.ndim != 1 and not (several and column.ndim == 2):
+        from sklearn.utils.validation import column_or_1d
+
         column = column_or_1d(column, warn=True)
     if column.shape[0] != rows:
         raise wrong_length("y", rows, column.shape[0])

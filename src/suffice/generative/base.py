@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,7 +21,7 @@ from suffice.data import ArrayDataset, Dataset, as_dataset
 from suffice.data.dataset import Piece, model_for_parts, no_rows, read_again
 from suffice.data.sql import DatabaseSums
 from suffice.estimator import ClassifierInPartsMixin, ReadFromStatistics, read_attribute, row_wise
-from suffice.families.priors import check_alpha
+from suffice.families.priors import smoothing_strength
 from suffice.generative import em_unlabelled, leave_one_out
 from suffice.generative.conditional import Conditional, against_average, log_ratio, strongest
 from suffice.generative.explanation import Explanations
@@ -950,7 +950,7 @@ class HeldRows(NamedTuple):
             return np.asarray(self.cells)
         data, indices, lengths = self.cells
         ends = np.concatenate([[0], np.cumsum(lengths)])
-        return np.asarray(sparse.csr_array((data, indices, ends), shape=self.shape).toarray())
+        return np.asarray(scipy.sparse.csr_array((data, indices, ends), shape=self.shape).toarray())
 
 
 def is_small(x: Any) -> bool:
@@ -979,7 +979,7 @@ def stack_held(held: list[HeldRows]) -> Batch:
         return Batch(np.concatenate([rows.dense() for rows in held]), codes, weight)
     data, indices, lengths = (np.concatenate(parts) for parts in zip(*(rows.cells for rows in held), strict=True))
     ends = np.concatenate([[0], np.cumsum(lengths)])
-    x = sparse.csr_array((data, indices, ends), shape=(len(codes), held[0].shape[1]))
+    x = scipy.sparse.csr_array((data, indices, ends), shape=(len(codes), held[0].shape[1]))
     return Batch(x, codes, weight)
 
 
@@ -999,11 +999,6 @@ def check_smoothing(alpha: Any) -> None:
         smoothing_strength(alpha, np.size(alpha))
     elif alpha != "auto":
         raise ValueError(f"alpha must be a number, one number per feature, or 'auto'; got {alpha!r}")
-
-
-def smoothing_strength(alpha: Any, features: int) -> float | FloatArray:
-    """Return a smoothing strength, one number or one per feature, (d,); raise if it is negative, NaN or infinite."""
-    return alpha if type(alpha) is float and 0 <= alpha < np.inf else check_alpha(alpha, features)
 
 
 def _generator(random_state: RandomState) -> np.random.Generator:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -12,8 +11,8 @@ import numpy.typing as npt
 from suffice.estimator import read_attribute
 from suffice.families import Bernoulli
 from suffice.generative import leave_one_out
-from suffice.generative.conditional import Linear, log_without_zeros
 from suffice.generative.discrete import EventNB
+from suffice.generative.event_models import Presences
 from suffice.kernels import Batch
 from suffice.kernels.libraries import is_sparse
 from suffice.kernels.protocol import Kernels
@@ -107,28 +106,3 @@ class BernoulliNB(EventNB):
         alpha = self._alpha(conditional.coef.shape[1])
         log_q = -conditional.missing
         return float(((conditional.coef + 2 * log_q) @ alpha).sum())
-
-
-@dataclass(frozen=True, eq=False)
-class Presences(Linear):
-    """The multivariate Bernoulli event model: each feature is there or not; absence counts too."""
-
-    family: Bernoulli = field(kw_only=True)  # (k, d)
-
-    @classmethod
-    def of(cls, family: Bernoulli, threshold: float | None) -> Presences:
-        """Return the event model of these probabilities of presence."""
-        # log q comes from the complementary count, not from 1 - p: it keeps its digits where p is near 1.
-        log_p, never = log_without_zeros(family.p)
-        log_q, always = log_without_zeros(family.q)
-        veto = None
-        if never is not None or always is not None:
-            no, yes = (np.zeros_like(log_p) if part is None else part for part in (never, always))
-            veto = Linear(no - yes, yes.sum(axis=1), -yes, threshold)
-        return cls(log_p - log_q, log_q.sum(axis=1), -log_q, threshold, veto, family=family)
-
-    def sample(self, codes: npt.NDArray[np.int64], random: np.random.Generator, **how: Any) -> Any:
-        """Return rows of 0 and 1; of numbers on either side of the threshold where 0 and 1 are not."""
-        there = random.random((len(codes), self.family.p.shape[1])) < self.family.p[codes]
-        cut = 0.0 if self.threshold is None else self.threshold
-        return np.where(there, max(1, int(np.floor(cut)) + 1), min(0, int(np.floor(cut))))

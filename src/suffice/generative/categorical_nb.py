@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -16,13 +15,12 @@ from suffice.data.sql import DatabaseSums
 from suffice.estimator import read_attribute
 from suffice.generative import leave_one_out
 from suffice.generative.categories import Coded, coded
-from suffice.generative.conditional import Conditional, Contributions, Theta
 from suffice.generative.discrete import DiscreteNB
+from suffice.generative.event_models import Categories, category_table
 from suffice.generative.joint import Joint
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.engine import engine_for
-from suffice.kernels.inputs import JOINT, Reading
 from suffice.kernels.libraries import is_foreign, is_sparse
 from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
@@ -349,75 +347,3 @@ def _quantiles(column: FloatArray, shares: FloatArray, weights: FloatArray) -> F
     first = np.searchsorted(below, wanted - rounding, side="left")
     then = np.minimum(np.searchsorted(below, wanted + rounding, side="right"), last)
     return np.asarray((values[first] + values[then]) / 2)
-
-
-@dataclass(frozen=True, eq=False)
-class Categories(Conditional):
-    """Independent categorical features. The last code of each stands for every category that was never seen."""
-
-    tables: list[FloatArray]  # per feature, (size, k): the log-probabilities of its codes
-    vocabularies: tuple[Labels, ...]  # per feature: the names of all codes but the last
-
-    @property
-    def classes(self) -> int:
-        """How many classes there are."""
-        return int(self.tables[0].shape[1])
-
-    @property
-    def theta(self) -> Theta | None:
-        """None: codes are names, not numbers."""
-        return None
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """How many codes each feature has."""
-        return tuple(len(table) for table in self.tables)
-
-    def scores(self, batch: Batch, kernels: Kernels, intercept: FloatArray, reading: Reading = JOINT) -> Any:
-        """Return what a reading makes of the sum of the features' log-probabilities."""
-        return kernels.category_scores(batch, np.concatenate(self.tables), self.sizes, intercept, reading)
-
-    def contributions(self, x: Any) -> Contributions:
-        """Return each feature's log-probability, 0 where its cell is missing."""
-        codes = np.asarray(x, dtype=np.int64)
-        terms = [
-            np.where((codes[:, j] >= 0)[:, None], table[np.maximum(codes[:, j], 0)], 0.0)
-            for j, table in enumerate(self.tables)
-        ]
-        parts = np.stack(terms, axis=1)  # (n, d, k)
-        return Contributions([parts[:, :, k] for k in range(self.classes)], np.zeros((len(codes), self.classes)))
-
-    def sample(self, codes: npt.NDArray[np.int64], random: np.random.Generator, **how: Any) -> Any:
-        """Return category codes, of the categories that were seen."""
-        rows = np.full((len(codes), len(self.tables)), -1, dtype=np.int64)
-        for j, table in enumerate(self.tables):
-            for k in np.unique(codes) if len(table) > 1 else ():
-                p = np.exp(table[:-1, k])
-                rows[codes == k, j] = random.choice(len(p), size=int((codes == k).sum()), p=p / p.sum())
-        return rows
-
-
-def category_table(counts: FloatArray, alpha: float, size: int) -> FloatArray:
-    """Return the log-probability of each category, and of one that was never seen, in each class, (categories + 1, k).
-
-    Parameters
-    ----------
-    counts
-        How often each category occurred in each class, (k, categories).
-    alpha
-        The smoothing, added to each count.
-    size
-        How many categories there are, those that did not occur included.
-
-    Examples
-    --------
-    >>> np.exp(category_table(np.array([[2.0, 0.0], [0.0, 1.0]]), 1.0, 2)).round(3)
-    array([[0.75 , 0.333],
-           [0.25 , 0.667],
-           [0.25 , 0.333]])
-    """
-    total = counts.sum(axis=1) + alpha * size
-    with np.errstate(divide="ignore", invalid="ignore"):
-        table = np.log(np.vstack([counts.T + alpha, np.full(len(counts), alpha)])) - np.log(total)
-    # Without smoothing, a feature without counts in a class contributes 0: 0 / 0 is no evidence.
-    return np.where(total > 0, table, 0.0)

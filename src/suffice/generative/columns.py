@@ -12,7 +12,6 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_array
 
 from suffice.column_kinds import FEATURE_KINDS, IGNORE, TRUTH_WORDS, CellType, InferredKind, infer_kind
 from suffice.data.frames import data_frame
@@ -83,6 +82,8 @@ def read_columns(X: Any) -> list[Column]:
     # Cells of a list keep their types: beside a string, NumPy would make strings of numbers.
     table = to_host(X) if is_foreign(X) else X if hasattr(X, "dtype") else np.asarray(X, dtype=object)
     _check_lengths(table)
+    from sklearn.utils.validation import check_array
+
     table = check_array(table, dtype=None, ensure_all_finite=False)
     return [_of_array(j, table[:, j]) for j in range(table.shape[1])]
 

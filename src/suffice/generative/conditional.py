@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import array_api_compat
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
-from scipy.special import gammaln
+import scipy
 
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
@@ -139,9 +138,11 @@ class Linear(Conditional):
             terms = self._terms(x.data, x.indices)
             if self.veto is not None and self.veto.missing is not None:
                 for k, absent in enumerate(-self.veto.missing):
-                    there = sparse.csr_array((absent[x.indices], x.indices, x.indptr), shape=x.shape)
+                    there = scipy.sparse.csr_array((absent[x.indices], x.indices, x.indptr), shape=x.shape)
                     base[absent.sum() - there.sum(axis=1) > _VETO, k] = -np.inf
-            return Contributions([sparse.csr_array((term, x.indices, x.indptr), shape=x.shape) for term in terms], base)
+            return Contributions(
+                [scipy.sparse.csr_array((term, x.indices, x.indptr), shape=x.shape) for term in terms], base
+            )
         return Contributions(self._terms(np.asarray(x), slice(None)), base)
 
     def _terms(self, x: npt.NDArray[Any], columns: Any) -> list[FloatArray]:
@@ -219,12 +220,12 @@ def narrowed(x: Any) -> tuple[npt.NDArray[np.intp], Any]:
 
     Examples
     --------
-    >>> columns, rows = narrowed(sparse.csr_array(np.array([[0, 0, 3], [0, 0, 0]])))
+    >>> columns, rows = narrowed(scipy.sparse.csr_array(np.array([[0, 0, 3], [0, 0, 0]])))
     >>> columns, rows.toarray().tolist()
     (array([2]), [[3], [0]])
     """
     columns, places = np.unique(x.indices, return_inverse=True)
-    rows = sparse.csr_array((x.data, places.reshape(-1), x.indptr), shape=(x.shape[0], len(columns)))
+    rows = scipy.sparse.csr_array((x.data, places.reshape(-1), x.indptr), shape=(x.shape[0], len(columns)))
     return columns.astype(np.intp), rows
 
 
@@ -239,11 +240,11 @@ def log_without_zeros(p: FloatArray) -> tuple[FloatArray, FloatArray | None]:
 def log_factorials(x: Any) -> FloatArray:
     """Return the sum of log x_j! of each row, (n,); missing cells add nothing."""
     if is_sparse(x):
-        stored: Any = sparse.csr_array((_log_factorial(x.data), x.indices, x.indptr), shape=x.shape)
+        stored: Any = scipy.sparse.csr_array((_log_factorial(x.data), x.indices, x.indptr), shape=x.shape)
         return np.asarray(stored.sum(axis=1))
     return np.asarray(_log_factorial(x if isinstance(x, np.ndarray) else to_host(x)).sum(axis=1))
 
 
 def _log_factorial(x: npt.NDArray[Any]) -> FloatArray:
     values = np.asarray(x, dtype=np.float64)
-    return np.asarray(gammaln(np.where(np.isnan(values), 0.0, values) + 1))
+    return np.asarray(scipy.special.gammaln(np.where(np.isnan(values), 0.0, values) + 1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.families import MultivariateGaussian
+from suffice.generative.correlated import patterns
 from suffice.generative.joint import Joint
 from suffice.kernels import Batch
 from suffice.kernels.engine import engine_for
@@ -136,13 +136,3 @@ def expected(x: FloatArray, posterior: FloatArray, joint: Joint) -> FloatArray:
 def _log_likelihood(model: Any, joint: Joint, rows: Rows, x: FloatArray) -> float:
     scores = model._score_features(joint, x, "joint")
     return float(rows.weights @ scores[np.arange(len(rows)), rows.codes])
-
-
-def patterns(known: npt.NDArray[np.bool_]) -> Iterator[tuple[npt.NDArray[np.bool_], npt.NDArray[np.intp]]]:
-    """Yield each pattern of known cells, (d,), and the rows that have it."""
-    packed = np.packbits(known, axis=1)
-    _, first, which = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(which.reshape(-1), kind="stable")
-    ends = np.cumsum(np.bincount(which.reshape(-1), minlength=len(first)))
-    for row, members in zip(first, np.split(order, ends[:-1]), strict=True):
-        yield known[row], members

@@ -9,7 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from suffice.explain import ClassScores, Explanation
 from suffice.generative.conditional import log_ratio
@@ -147,4 +147,4 @@ def _log_ratio_of_parts(part: Any, reference: Any) -> Any:
     """Return the parts of a class less those of another; sparse ones keep their stored cells, zero or not."""
     if not is_sparse(part):
         return log_ratio(part, reference)
-    return sparse.csr_array((log_ratio(part.data, reference.data), part.indices, part.indptr), shape=part.shape)
+    return scipy.sparse.csr_array((log_ratio(part.data, reference.data), part.indices, part.indptr), shape=part.shape)

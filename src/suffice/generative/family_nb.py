@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from suffice.data.sql import DatabaseSums
 from suffice.estimator import read_attribute
@@ -213,7 +213,7 @@ class Members(Linear):
         if not is_sparse(x):
             return np.asarray(self._log_base(to_host(x)).sum(axis=1))
         absent = float(self._log_base(np.zeros(1))[0])
-        stored: Any = sparse.csr_array((self._log_base(x.data) - absent, x.indices, x.indptr), shape=x.shape)
+        stored: Any = scipy.sparse.csr_array((self._log_base(x.data) - absent, x.indices, x.indptr), shape=x.shape)
         return np.asarray(stored.sum(axis=1) + absent * x.shape[1])
 
     def _log_base(self, cells: npt.NDArray[Any]) -> FloatArray:

@@ -16,20 +16,16 @@ from suffice.data import Dataset
 from suffice.data.frames import data_frame
 from suffice.data.sql import DatabaseSums
 from suffice.estimator import read_attribute
-from suffice.families import Bernoulli, Poisson
 from suffice.families.priors import check_alpha
 from suffice.generative import columns as tables
 from suffice.generative.base import PriorsGiven, is_auto
-from suffice.generative.bernoulli_nb import Presences
-from suffice.generative.categorical_nb import Categories, category_table
 from suffice.generative.columns import Name
-from suffice.generative.conditional import Conditional
 from suffice.generative.discrete import ALPHAS
+from suffice.generative.event_models import Arrivals, Categories, Presences
 from suffice.generative.explanation import Explanations
-from suffice.generative.gaussian_nb import GaussianNB, smoothed
+from suffice.generative.gaussian_nb import GaussianNB
 from suffice.generative.joint import Joint
-from suffice.generative.poisson_nb import Arrivals
-from suffice.generative.product import Cells, Product, Texts, kind_of, pruned, summarise
+from suffice.generative.product import Cells, Product, Texts, class_weights, pruned, strength_of, summarise
 from suffice.kernels import Batch
 from suffice.kernels.protocol import Kernels
 from suffice.statistics import Labels, Statistics
@@ -187,38 +183,13 @@ class MixedNB(PriorsGiven):
         return super().estimate_joint(pruned(statistics))
 
     def _class_weights(self, statistics: Any) -> FloatArray:
-        part: Any = statistics.parts[0]  # every part knows them
-        weights: FloatArray = part.weights if hasattr(part, "weights") else part.rows
-        return weights
-
-    def _strength(self, kind: str) -> float:
-        """Return the smoothing of the columns of a kind."""
-        alpha = self._setting("alpha")
-        otherwise = 0.0 if kind == "numeric" else 1.0
-        if isinstance(alpha, Mapping):
-            return float(alpha.get(kind, otherwise))
-        return otherwise * float(alpha)
+        return class_weights(statistics)
 
     def _conditional(self, statistics: Any) -> Product:
-        factors = {kind_of(part): part for part in statistics.parts}
-        return Product({kind: self._factor(kind, part) for kind, part in factors.items()})
-
-    def _factor(self, kind: str, part: Any) -> Conditional:
-        alpha = self._strength(kind)
-        match kind:
-            case "numeric":
-                return smoothed(part, self._params.var_smoothing, alpha)
-            case "count":
-                return Arrivals.of(Poisson.estimate(part, alpha))
-            case "boolean":
-                return Presences.of(Bernoulli.estimate(part, alpha), 0.5)
-            case "text":
-                return Texts.estimate(part, alpha)
-        sized = [category_table(part.feature(j), alpha, size) for j, size in enumerate(part.sizes)]
-        return Categories(sized, part.vocabularies)
+        return Product.estimate(statistics, self._setting("alpha"), self._params.var_smoothing)
 
     def _log_smoothing(self, conditional: Any) -> float:
-        strengths = {kind: self._strength(kind) for kind in conditional.factors}
+        strengths = {kind: strength_of(self._setting("alpha"), kind) for kind in conditional.factors}
         return sum(alpha * _log_prior(conditional.factors[kind]) for kind, alpha in strengths.items() if alpha)
 
     def _readable(self, joint: Joint, x: Any) -> Any:

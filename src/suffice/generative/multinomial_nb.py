@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
+import scipy
 
 from suffice.estimator import read_attribute
 from suffice.families import Multinomial
@@ -207,7 +207,7 @@ class Words(Linear):
             totals = np.asarray(x.sum(axis=1)).reshape(-1)
         else:
             totals = np.nansum((x if isinstance(x, np.ndarray) else to_host(x)).astype(np.float64), axis=1)
-        return np.asarray(gammaln(totals + 1)) - log_factorials(x)
+        return np.asarray(scipy.special.gammaln(totals + 1)) - log_factorials(x)
 
     def sample(self, codes: npt.NDArray[np.int64], random: np.random.Generator, **how: Any) -> Any:
         """Return word counts; the number of words is Poisson about the class's average, or ``length``."""

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import numpy as np
 import numpy.typing as npt
 
 from suffice.estimator import read_attribute
 from suffice.families import Poisson
 from suffice.generative import leave_one_out
-from suffice.generative.conditional import Linear, log_factorials, log_without_zeros
 from suffice.generative.discrete import EventNB
+from suffice.generative.event_models import Arrivals
 from suffice.kernels import Batch
 from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
@@ -92,25 +90,3 @@ class PoissonNB(EventNB):
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         return tags
-
-
-@dataclass(frozen=True, eq=False)
-class Arrivals(Linear):
-    """Independent Poisson counts; their posterior is logistic, though nothing here is Gaussian."""
-
-    family: Poisson = field(kw_only=True)  # (k, d)
-
-    @classmethod
-    def of(cls, family: Poisson) -> Arrivals:
-        """Return the event model of these rates."""
-        log_rate, never = log_without_zeros(family.rate)
-        veto = None if never is None else Linear(never, np.zeros(len(never)))
-        return cls(log_rate, -family.rate.sum(axis=1), family.rate, None, veto, family=family)
-
-    def log_base(self, x: Any) -> FloatArray:
-        """Return -log x! of each row."""
-        return -log_factorials(x)
-
-    def sample(self, codes: npt.NDArray[np.int64], random: np.random.Generator, **how: Any) -> Any:
-        """Return counts."""
-        return random.poisson(self.family.rate[codes])

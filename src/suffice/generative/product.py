@@ -9,17 +9,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
-from scipy.special import gammaln
+import scipy
 
 from suffice.column_kinds import FEATURE_KINDS
-from suffice.families import Multinomial
+from suffice.families import Bernoulli, Multinomial, Poisson
 from suffice.generative import columns
-from suffice.generative.bernoulli_nb import Presences
-from suffice.generative.categorical_nb import Categories
 from suffice.generative.categories import Coded
 from suffice.generative.columns import Column, Name
 from suffice.generative.conditional import Conditional, Contributions, Linear, log_factorials, log_without_zeros
+from suffice.generative.event_models import Arrivals, Categories, Presences, category_table
+from suffice.generative.independent import smoothed
 from suffice.kernels import Batch
 from suffice.kernels.engine import engine_for
 from suffice.kernels.inputs import JOINT, Reading
@@ -86,7 +85,9 @@ class Bags:
         (('buy', 'now'), [[1, 1], [0, 2]])
         """
         pairs = [_counted(list(column)) for column in texts]
-        return cls(sparse.hstack([counts for _, counts in pairs], format="csr"), tuple(names for names, _ in pairs))
+        return cls(
+            scipy.sparse.hstack([counts for _, counts in pairs], format="csr"), tuple(names for names, _ in pairs)
+        )
 
 
 def _counted(texts: list[str | bytes]) -> tuple[Labels, Any]:
@@ -100,7 +101,7 @@ def _columns_moved(counts: Any, places: npt.NDArray[np.int64], width: int) -> An
     moved = places[counts.indices]
     kept = moved >= 0
     ends = np.concatenate([[0], np.cumsum(kept)])[counts.indptr]
-    found = sparse.csr_array((counts.data[kept], moved[kept], ends), shape=(counts.shape[0], width))
+    found = scipy.sparse.csr_array((counts.data[kept], moved[kept], ends), shape=(counts.shape[0], width))
     found.sort_indices()
     return found
 
@@ -166,6 +167,13 @@ def kind_of(part: Statistics) -> str:
     return next(kind for kind, made in SUMS.items() if type(part) is made)
 
 
+def class_weights(statistics: Parts) -> FloatArray:
+    """Return the weight of the rows of each class, (k,)."""
+    part: Any = statistics.parts[0]  # every part knows them
+    weights: FloatArray = part.weights if hasattr(part, "weights") else part.rows
+    return weights
+
+
 def pruned(statistics: Parts) -> Parts:
     """Return the same sums without the names that were counted no times: as if never heard of."""
     return Parts(tuple(_pruned(part) if hasattr(part, "vocabularies") else part for part in statistics.parts))
@@ -217,7 +225,7 @@ class Texts(Linear):
     def log_base(self, x: Any) -> FloatArray:
         """Return the log of each column's multinomial coefficient, summed."""
         totals = np.stack([part.sum(axis=1) for part in self._apart(x)], axis=1)
-        return np.asarray(gammaln(totals + 1).sum(axis=1) - log_factorials(x))
+        return np.asarray(scipy.special.gammaln(totals + 1).sum(axis=1) - log_factorials(x))
 
     def contributions(self, x: Any) -> Contributions:
         """Return the sum over the words of each column."""
@@ -243,6 +251,22 @@ class Product(Conditional):
     """Columns that are independent given the class: one factor for each kind of column."""
 
     factors: Mapping[str, Conditional]
+
+    @classmethod
+    def estimate(cls, statistics: Parts, alpha: float | Mapping[str, float], var_smoothing: float) -> Product:
+        """Return the product that is estimated from sums.
+
+        Parameters
+        ----------
+        statistics
+            One sum for each kind of column.
+        alpha
+            The smoothing of counts: one number, or a number for each kind.
+        var_smoothing
+            The smoothing of variances, as for GaussianNB.
+        """
+        parts = {kind_of(part): part for part in statistics.parts}
+        return cls({kind: _factor(kind, part, strength_of(alpha, kind), var_smoothing) for kind, part in parts.items()})
 
     @property
     def classes(self) -> int:
@@ -294,6 +318,34 @@ class Product(Conditional):
     def sample(self, codes: npt.NDArray[np.int64], random: np.random.Generator, **how: Any) -> Any:
         """Return, for each kind, one list of cells for each of its columns."""
         return {kind: _shown(factor, factor.sample(codes, random, **how)) for kind, factor in self.factors.items()}
+
+
+def strength_of(alpha: float | Mapping[str, float], kind: str) -> float:
+    """Return the smoothing of the columns of a kind; numbers are smoothed only where a mapping says so.
+
+    Examples
+    --------
+    >>> strength_of(0.5, "count"), strength_of(0.5, "numeric"), strength_of({"numeric": 2.0}, "numeric")
+    (0.5, 0.0, 2.0)
+    """
+    otherwise = 0.0 if kind == "numeric" else 1.0
+    if isinstance(alpha, Mapping):
+        return float(alpha.get(kind, otherwise))
+    return otherwise * float(alpha)
+
+
+def _factor(kind: str, part: Any, alpha: float, var_smoothing: float) -> Conditional:
+    match kind:
+        case "numeric":
+            return smoothed(part, var_smoothing, alpha)
+        case "count":
+            return Arrivals.of(Poisson.estimate(part, alpha))
+        case "boolean":
+            return Presences.of(Bernoulli.estimate(part, alpha), 0.5)
+        case "text":
+            return Texts.estimate(part, alpha)
+    sized = [category_table(part.feature(j), alpha, size) for j, size in enumerate(part.sizes)]
+    return Categories(sized, part.vocabularies)
 
 
 def _settled(factor: Conditional, apart: Contributions) -> Contributions:

@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 
 from suffice.generative.base import GenerativeClassifier, source_joint
-from suffice.generative.bernoulli_nb import Presences
-from suffice.generative.categorical_nb import Categories
-from suffice.generative.discriminant import Correlated
+from suffice.generative.correlated import Correlated
+from suffice.generative.event_models import Arrivals, Categories, Presences
 from suffice.generative.family_nb import Members
-from suffice.generative.gaussian_nb import Independent
+from suffice.generative.independent import Independent
 from suffice.generative.multinomial_nb import Words
-from suffice.generative.poisson_nb import Arrivals
 from suffice.generative.product import Product, Texts
 from suffice.plots.class_conditionals import (
     ClassConditionalsDisplay,

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from suffice.generative.bernoulli_nb import Presences
-from suffice.generative.categorical_nb import Categories
 from suffice.generative.conditional import Conditional
-from suffice.generative.discriminant import Correlated
+from suffice.generative.correlated import Correlated
+from suffice.generative.event_models import Arrivals, Categories, Presences
 from suffice.generative.family_nb import Members
-from suffice.generative.gaussian_nb import Independent
+from suffice.generative.independent import Independent
 from suffice.generative.multinomial_nb import Words
-from suffice.generative.poisson_nb import Arrivals
 from suffice.generative.product import Texts
 from suffice.statistics.base import FloatArray
 

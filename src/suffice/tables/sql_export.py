@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from suffice.column_kinds import TRUTHS
-from suffice.generative.categorical_nb import Categories
 from suffice.generative.conditional import Conditional, Linear
-from suffice.generative.discriminant import Correlated
-from suffice.generative.gaussian_nb import Independent
+from suffice.generative.correlated import Correlated
+from suffice.generative.event_models import Categories
+from suffice.generative.independent import Independent
 from suffice.generative.product import Product
 from suffice.kernels.sql.dialect import Dialect, dialect_of, quoted, quoted_path
 from suffice.kernels.sql.scores import Scores, Scoring, unused_prefix
