@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.linalg import inv, sqrtm
 
 import suffice
-from suffice import LinearRegression, store
+from suffice import GLM, LinearRegression, store
 from suffice.data import EncodedDataset
 from suffice.discriminative import robust
 from suffice.discriminative.robust import robust_covariance
@@ -167,3 +167,30 @@ def test_a_file_with_the_covariance_of_the_intercept_at_0_is_read(tmp_path: Path
     intervals = (each.predict_interval(x[:3], 0.9) for each in (older, model))
     for ours, theirs in zip(*intervals, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-10)
+
+
+@pytest.mark.parametrize("model", [LinearRegression, GLM])
+def test_no_residual_degrees_of_freedom_leave_no_errors(model: Any) -> None:
+    x, y = np.array([[0.0, 1.0], [1.0, 0.0], [3.0, 1.0]]), np.array([1.0, 2.0, 4.0])
+    fit = model(covariance="HC0").fit(x, y).summary().inference
+    assert np.isnan(fit.standard_errors).all()
+    assert "no residual degrees of freedom" in fit.notes[-1]
+    counts = GLM("poisson", covariance="HC3").fit(x, y)
+    assert np.isnan(counts.summary().inference.standard_errors).all()
+    with pytest.raises(ValueError, match="no residual degrees of freedom"):
+        counts.predict_interval(x)
+
+
+def test_lags_reach_over_batches_shorter_than_they_are() -> None:
+    rows, _ = rows_of("gaussian")
+    x, y = rows.x, rows.y
+    whole = LinearRegression(covariance="newey-west", lags=5).fit(x, y)
+
+    def batches() -> Any:
+        for start in range(0, len(x), 2):
+            yield x[start : start + 2], y[start : start + 2]
+
+    parts = LinearRegression(covariance="newey-west", lags=5).fit(batches)
+    np.testing.assert_allclose(np.asarray(parts.covariance_), np.asarray(whole.covariance_), rtol=1e-9)
+    with pytest.raises(ValueError, match=f"lags=1000 is too many for {len(x)} rows: give a number below it"):
+        LinearRegression(covariance="newey-west", lags=1000).fit(x, y)

@@ -120,17 +120,17 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
             gradient = np.concatenate([gradient, -gradient.sum(axis=1, keepdims=True)], axis=1)
             if hessian:
                 information = _unpinned(information, pinned.shape, sums.total if self.intercept else 0.0)
+        if self.l2 > 0:
+            penalty = ridge(theta, self._strength)
+            value, gradient = value + penalty.value, gradient + penalty.gradient
+            if hessian:
+                np.fill_diagonal(information, information.diagonal() + penalty.curvature.T.ravel())
         if self.free is not None:
             gradient = gradient * self.free
             if hessian:
                 moves = self.free.T.ravel()
                 information *= np.outer(moves, moves)
                 np.fill_diagonal(information, information.diagonal() + (1 - moves))
-        if self.l2 > 0:
-            penalty = ridge(theta, self._strength)
-            value, gradient = value + penalty.value, gradient + penalty.gradient
-            if hessian:
-                np.fill_diagonal(information, information.diagonal() + penalty.curvature.T.ravel())
         return value, gradient, information
 
     def sample(self, count: int, strided: bool = False) -> NegativeLogLikelihood:

@@ -123,6 +123,11 @@ def robust_covariance(
     lags
         For ``"newey-west"``; by default :func:`default_lags`.
 
+    Returns
+    -------
+    array
+        NaN where there are no residual degrees of freedom.
+
     Notes
     -----
     Weights are frequencies: a row of weight 2 is two observations, as with ``freq_weights`` in statsmodels' GLM (whose
@@ -144,7 +149,9 @@ def robust_covariance(
     theta = np.asarray(theta, dtype=np.float64)
     inverse = Symmetric.of(information)
     bread = inverse.root() @ inverse.root().T
-    free = rows / (rows - inverse.rank) if rows > inverse.rank else np.nan
+    if not rows > inverse.rank:  # no residual is left to tell the variance by
+        return np.full_like(bread, np.nan)
+    free = rows / (rows - inverse.rank)
     if kind == "clustered":
         groups = data.reduce(partial(_sum_groups, response, theta, intercept))
         count = len(groups.names)
@@ -152,7 +159,9 @@ def robust_covariance(
             raise ValueError(f"all rows are of one group, {groups.names[0]}: clustered errors need 2 groups or more")
         meat = groups.sums.T @ groups.sums * (count / (count - 1) * (rows - 1) / rows * free)
     elif kind == "newey-west":
-        count = default_lags(rows) if lags is None else lags
+        count = min(default_lags(rows), int(rows) - 1) if lags is None else lags
+        if count >= rows:
+            raise ValueError(f"lags={count} is too many for {rows:g} rows: give a number below it")
         start = _Lagged(np.zeros((0, theta.size)), np.zeros((count + 1, theta.size, theta.size)))
         weights = 1 - np.arange(count + 1) / (count + 1)
         products = np.einsum(
@@ -277,7 +286,7 @@ def _add_lags(
         scores = _weighted_scores(response, theta, rows)
         known = np.concatenate([last, scores])
         sums[0] += second_moments(kernels, scores, np.ones(len(scores)))[1] / 2
-        for lag in range(1, lags + 1):
+        for lag in range(1, min(lags, len(known) - 1) + 1):
             first = max(len(last), lag)  # the first row with another that many rows before
             sums[lag] += known[first:].T @ known[first - lag : len(known) - lag]
         last = known[max(len(known) - lags, 0) :]
