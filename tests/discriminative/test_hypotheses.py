@@ -47,6 +47,9 @@ def close(mine: Any, theirs: Any, tolerance: float = 1e-6) -> None:
     np.testing.assert_allclose(mine, np.array(theirs, dtype=float), rtol=tolerance, atol=1e-12)
 
 
+WEIGHTED = np.random.default_rng(5).uniform(100.0, 900.0, 100)
+
+
 # Contrasts.
 
 
@@ -199,6 +202,53 @@ def test_firths_profile_is_finite_where_classes_are_separated() -> None:
             assert 2 * (others.fun - best.fun) == pytest.approx(stats.chi2.isf(0.05, 1), rel=1e-6)
 
 
+def test_firths_profile_is_of_the_rows_of_the_fit() -> None:
+    x = np.random.default_rng(0).normal(size=(40, 1))
+    y = np.arange(40) % 2
+    model = LogisticRegression(penalty="firth").fit(x, y)
+    assert "the coefficients are Firth's" in str(model.summary())
+    with pytest.raises(ValueError, match="needs the rows of the fit, and theta is not the optimum of these rows"):
+        model.confint(method="profile", X=x[::-1], y=y)
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "poisson"])
+def test_a_ridge_is_part_of_the_profile(family: str) -> None:
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(50, 2)), rng.integers(0, 2, 50)
+    model = GLM(family, l2=5.0, tol=1e-12).fit(x, y)
+    mean = np.exp if family == "poisson" else (lambda z: np.log1p(np.exp(z)))
+
+    def value(theta: np.ndarray) -> float:
+        z = theta[0] + x @ theta[1:]
+        return float(np.sum(mean(z) - y * z) + 2.5 * theta[1:] @ theta[1:])
+
+    low, high = np.asarray(model.confint(method="profile", X=x, y=y))[1]
+    for end in (low, high):
+        held = minimize(lambda rest, end=end: value(np.array([rest[0], end, rest[1]])), np.zeros(2), tol=1e-10).fun
+        close(2 * (held - value(model.theta_[:, 0])), stats.chi2.isf(0.05, 1), 1e-5)
+
+
+def test_a_stream_brings_offsets_to_a_profile() -> None:
+    rng = np.random.default_rng(2)
+    x, y, hours = rng.normal(size=(60, 1)), rng.poisson(2, 60), rng.uniform(1, 3, 60)
+    model = PoissonRegression().fit(x, y, exposure=hours)
+
+    def batches() -> Iterator[dict[str, Any]]:
+        for start in range(0, 60, 25):
+            here = slice(start, start + 25)
+            yield {"X": x[here], "y": y[here], "exposure": hours[here]}
+
+    whole = model.confint(method="profile", X=x, y=y, exposure=hours)
+    close(np.asarray(model.confint(method="profile", X=batches)), np.asarray(whole), 1e-6)
+
+
+def test_profiles_of_least_squares_are_classical() -> None:
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(30, 2)), rng.normal(size=30)
+    robust = LinearRegression(covariance="HC3").fit(x, y).confint(method="profile")
+    close(np.asarray(robust), np.asarray(LinearRegression().fit(x, y).confint()))
+
+
 def test_a_likelihood_that_never_falls_has_an_infinite_end() -> None:
     x = np.column_stack([np.tile([0.0, 1.0], 6), np.arange(12) == 0]).astype(float)
     y = np.array([1, 0, 1, 1, 0, 1, 0, 1, 1, 1, 0, 0], dtype=float)  # the one row of x1 = 1 is a success
@@ -269,6 +319,45 @@ def test_anova_of_glms_is_that_of_r(case: tuple[str, str]) -> None:
     close(compared["p"][1], theirs["anova"]["Pr(>F)" if by_f else "Pr(>Chi)"][3])
 
 
+def test_models_with_their_own_theta_are_compared_by_likelihoods() -> None:
+    found = r_results("negative_binomial")
+    X, y = r_design(found["data"]), r_data(found["data"])["y"]
+    small = GLM("negative_binomial", tol=1e-11).fit(X[:, :0], y)
+    table = anova(small, GLM("negative_binomial", tol=1e-11).fit(X, y))
+    ratio = found["log"]["two_loglik"] - found["mean_only"]["two_loglik"]
+    close(table["chi2"][1], ratio, 1e-5)
+    close(table["p"][1], stats.chi2.sf(ratio, X.shape[1]), 1e-4)
+    assert "theta was estimated for each model" in str(table)
+
+
+def test_tables_say_where_they_do_not_use_a_robust_covariance() -> None:
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(size=(30, 2)), rng.normal(size=30)
+    model = LinearRegression(covariance="HC3").fit(x, y)
+    assert "deviances do not know the HC3 covariance: test='wald' uses it" in str(anova(model))
+    assert anova(model, test="wald", kind="type 2").notes == ()
+
+
+def test_an_exact_fit_has_no_tests() -> None:
+    x = np.random.default_rng(5).normal(size=(30, 2))
+    for y in (np.full(30, 3.0), x @ [1.0, 2.0]):
+        model = LinearRegression().fit(x, y)
+        assert "the fit is exact but for rounding" in str(model.summary())
+        assert "the fit is exact but for rounding" in str(model.contrast("x0"))
+    constant = LinearRegression().fit(x, np.full(30, 3.0))
+    assert np.isnan(constant.contrast("x0")["p"]).all()
+    assert np.isnan(anova(constant)["p"]).all()
+
+
+def test_few_groups_have_no_test_of_many_coefficients() -> None:
+    rng = np.random.default_rng(6)
+    x, y = rng.normal(size=(60, 4)), rng.normal(size=60)
+    model = LinearRegression(covariance="clustered").fit(x, y, groups=np.arange(60) % 3)
+    assert model.summary().inference.f_test is None
+    assert np.isnan(model.contrast(["x0", "x1", "x2"]).details["test"]["p"])
+    assert np.isfinite(model.contrast("x0")["p"]).all()
+
+
 def test_wald_and_score_tests_are_those_of_statsmodels() -> None:
     model, _, rows = fitted(("poisson", "log"))
     small = PoissonRegression(tol=1e-12).fit(rows["X"][:, :2], rows["y"])
@@ -310,6 +399,24 @@ def test_wald_and_score_tests_are_those_of_statsmodels() -> None:
             "deviances of penalised fits do not give a test",
         ),
         (lambda m, s, rows: anova("model"), "anova is for fitted regressions; got 'model'"),
+        (
+            lambda m, s, rows: anova(m, exposre=3, **rows),
+            "anova has no argument 'exposre'; rows have",
+        ),
+        (lambda m, s, rows: m.confint(exposre=3), "confint has no argument 'exposre'"),
+        (lambda m, s, rows: m.contrast(5), "contrasts are a string such as 'x1 - x2', or a list of them; got 5"),
+        (
+            lambda m, s, rows: anova(PoissonRegression(weights="sampling").fit(**rows, sample_weight=WEIGHTED), **rows),
+            "deviances under weights='sampling' are no test, as they grow with the weights",
+        ),
+        (
+            lambda m, s, rows: (
+                PoissonRegression(weights="sampling")
+                .fit(**rows, sample_weight=WEIGHTED)
+                .confint(method="profile", **rows, sample_weight=WEIGHTED)
+            ),
+            "there is no profile likelihood under weights='sampling'",
+        ),
     ],
 )
 def test_what_is_no_comparison_is_refused(ask: Any, words: str) -> None:

@@ -101,9 +101,9 @@ def test_what_does_not_fit_is_refused(change: dict[str, Any], words: str) -> Non
         dataclasses.replace(line()[1], **change)
 
 
-@pytest.mark.parametrize("level", [0.0, 1.0, 95])
-def test_a_level_is_a_probability(level: float) -> None:
-    with pytest.raises(ValueError, match="level must be between 0 and 1"):
+@pytest.mark.parametrize("level", [0.0, 1.0, 95, "95", None])
+def test_a_level_is_a_probability(level: Any) -> None:
+    with pytest.raises(ValueError, match="level must be a probability between 0 and 1"):
         line()[1].summary(level)
 
 

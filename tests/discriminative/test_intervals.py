@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 from scipy import integrate, sparse, special, stats
+from sklearn.base import clone
 
 import suffice
 from suffice import (
@@ -175,3 +176,25 @@ def test_rows_of_torch_have_diagnostics_profiles_and_anova() -> None:
     profile = np.asarray(model.confint(method="profile", X=x, y=y))
     np.testing.assert_allclose(profile, np.asarray(model.confint(method="profile", X=X, y=COUNTS)), rtol=1e-6)
     np.testing.assert_allclose(suffice.anova(model, X=x, y=y)["p"], suffice.anova(model, X=X, y=COUNTS)["p"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("model", [LinearRegression(), GLM("gaussian"), GLM("gamma", "log")], ids=repr)
+def test_the_scale_of_sampling_weights_does_not_move_intervals_of_observations(model: Any) -> None:
+    rng = np.random.default_rng(8)
+    x, often = rng.normal(size=(80, 1)), rng.uniform(0.5, 2.0, 80)
+    y = np.exp(rng.normal(size=80) / 4)
+    model = clone(model).set_params(weights="sampling")
+    ends = [np.stack(model.fit(x, y, scale * often).predict_interval(x[:3], of="observation")) for scale in (1, 1e6)]
+    np.testing.assert_allclose(ends[0], ends[1], rtol=1e-6)
+    plain = np.stack(model.set_params(weights="frequency").fit(x, y).predict_interval(x[:3], of="observation"))
+    np.testing.assert_allclose(ends[0], plain, rtol=0.2)  # weights that tell nothing about y
+    assert "of weighted rows, and no test" in str(model.set_params(weights="sampling").fit(x, y, often).summary())
+
+
+@pytest.mark.parametrize("number", [np.int64(4), np.float32(4.0)])
+def test_a_dispersion_may_be_a_number_of_numpy(number: Any) -> None:
+    x = np.random.default_rng(9).normal(size=(30, 1))
+    y = np.arange(30) % 5
+    for model in (LinearRegression(), GLM("poisson")):
+        ends = [clone(model).set_params(dispersion=each).fit(x, y).confint() for each in (number, 4.0)]
+        np.testing.assert_array_equal(np.asarray(ends[0]), np.asarray(ends[1]))

@@ -208,3 +208,11 @@ def test_intervals_and_contrasts_follow_the_covariance() -> None:
     np.testing.assert_allclose(found["estimate"], [model.coef_[:2].sum(), np.diff(model.thresholds_)[0]])
     expected = covariance["x0", "x0"] + covariance["x1", "x1"] + 2 * covariance["x0", "x1"]
     assert found["std_error"][0] == pytest.approx(np.sqrt(expected))
+
+
+def test_weights_that_do_not_count_rows_are_mentioned() -> None:
+    x, y = np.random.default_rng(0).normal(size=(40, 1)), np.arange(40) % 3
+    relative = OrdinalRegression().fit(x, y, np.full(40, 1 / 40))
+    assert "sum to 1, for 3 parameters; sample_weight counts rows" in str(relative.summary())
+    assert "rest on weights that sum to 50.5" in str(OrdinalRegression().fit(x, y, np.full(40, 50.5 / 40)).summary())
+    assert "weights" not in str(OrdinalRegression().fit(x, y).summary())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 from scipy import stats
 
 from suffice.discriminative.covariance import nearest_name
-from suffice.discriminative.fit_rows import FitRows, rows_of_fit
+from suffice.discriminative.fit_rows import FitRows, check_columns, rows_of_fit
 from suffice.discriminative.inference import Inference
 from suffice.discriminative.layout import Layout
 from suffice.discriminative.linear import LinearRegression, products_of
@@ -79,7 +80,8 @@ def anova(
         raise ValueError(f"test must be one of {', '.join(TESTS)}; got {test!r}")
     if kind not in ("sequential", "type 2"):
         raise ValueError(f"kind must be 'sequential' or 'type 2'; got {kind!r}")
-    fits = [_checked(model) for model in models]
+    check_columns("anova", rows)
+    fits = [_checked(model, test) for model in models]
     given = {"sample_weight": sample_weight, **rows}
     if len(models) > 1:
         return _compare(models, fits, test, X, y, given)
@@ -88,7 +90,7 @@ def anova(
     return _test_terms(models[0], fits[0], test, kind, terms, X, y, given)
 
 
-def _checked(model: Any) -> Inference:
+def _checked(model: Any, test: str) -> Inference:
     """Return the inference of a fitted model; raise if it has no tests."""
     if not isinstance(model, LinearRegression | Regression):
         raise TypeError(f"anova is for fitted regressions; got {model!r}")
@@ -96,7 +98,18 @@ def _checked(model: Any) -> Inference:
     params = model._params
     if params.l1 > 0 or params.l2 > 0 or getattr(params, "penalty", None) is not None:
         raise ValueError(f"{type(model).__name__} has a penalty: deviances of penalised fits do not give a test")
+    if params.weights == "sampling" and test != "wald":
+        raise ValueError(
+            "deviances under weights='sampling' are no test, as they grow with the weights: give test='wald'"
+        )
     return fit
+
+
+def _notes(fit: Inference, test: str) -> tuple[str, ...]:
+    """Return a sentence where the test does not use a robust covariance."""
+    if test == "wald" or fit.covariance_kind == "classical":
+        return ()
+    return (f"deviances do not know the {fit.covariance_kind} covariance: test='wald' uses it",)
 
 
 def _uses_f(fit: Inference, test: str) -> bool:
@@ -114,7 +127,7 @@ def _compare(
     for place in range(1, len(fits)):
         small, large = fits[place - 1], fits[place]
         df = small.df_residual - large.df_residual
-        difference = small.deviance - large.deviance
+        difference = _difference(small, large)
         if test == "wald":
             names = [name for name in large.names if name not in small.names]
             found.append(_wald(large, names))
@@ -127,13 +140,29 @@ def _compare(
         "df_residual": [fit.df_residual for fit in fits],
         "deviance": [fit.deviance for fit in fits],
         "df": [each.df for each in found],
-        "difference": [np.nan, *(one.deviance - two.deviance for one, two in pairwise(fits))],
+        "difference": [np.nan, *(_difference(one, two) for one, two in pairwise(fits))],
         found[-1].name: [each.statistic for each in found],
         "p": [each.p for each in found],
     }
     numbers = tuple(str(place + 1) for place in range(len(fits)))
     notes = tuple(f"{number}: {_formula(fit)}" for number, fit in zip(numbers, fits, strict=True))
-    return ResultTable(_title(top), numbers, columns, notes if test in ("wald", "score") else ())
+    notes = notes if test in ("wald", "score") else ()
+    if any(fit.shapes for fit in fits):
+        notes += ("theta was estimated for each model: differences are those of twice the log-likelihood, as in R",)
+    return ResultTable(_title(top), numbers, columns, notes + _notes(top, test))
+
+
+def _difference(small: Inference, large: Inference) -> float:
+    """Return the difference of deviances; of families with estimated parameters, that of twice the log-likelihoods."""
+    if small.shapes or large.shapes:
+        return 2 * (large.log_likelihood - small.log_likelihood)
+    return small.deviance - large.deviance
+
+
+def _family(fit: Inference) -> str:
+    """Return the family and link as the title has them, without the value of a parameter that was estimated."""
+    words = fit.title.partition(" ")[2]
+    return re.sub(r"theta=[^)]*", "theta", words) if fit.shapes else words
 
 
 def _title(fit: Inference) -> str:
@@ -147,9 +176,10 @@ def _formula(fit: Inference) -> str:
 
 def _check_nested(small: Inference, large: Inference) -> None:
     """Raise if the models are not nested, or not fitted to the same rows."""
-    if small.title.partition(" ")[2] != large.title.partition(" ")[2]:
+    if _family(small) != _family(large) or small.shapes != large.shapes:
         raise ValueError(f"models of one family and link are compared; got {small.title} and {large.title}")
-    if small.rows != large.rows or not np.isclose(small.null_deviance, large.null_deviance, rtol=1e-6, equal_nan=True):
+    same_null = np.isclose(small.null_deviance, large.null_deviance, rtol=1e-6, equal_nan=True)
+    if small.rows != large.rows or not (same_null or small.shapes):  # theta is in the null deviance
         raise ValueError(
             f"models of the same rows are compared; these have {small.rows:g} and {large.rows:g} rows, and the null "
             f"deviances {small.null_deviance:g} and {large.null_deviance:g}"
@@ -159,7 +189,7 @@ def _check_nested(small: Inference, large: Inference) -> None:
             f"the smaller model comes first; {_formula(small)} has {small.rank} parameters, {_formula(large)} "
             f"{large.rank}"
         )
-    if small.deviance < large.deviance * (1 - 1e-9):
+    if _difference(small, large) < -1e-9 * abs(large.deviance):
         raise ValueError(f"{_formula(small)} is not nested in {_formula(large)}: it has the smaller deviance")
 
 
@@ -180,11 +210,17 @@ def _deviance_test(difference: float, df: float, fit: Inference, by_f: bool) -> 
     """Return the test of a difference of deviances, scaled by the dispersion of the largest model."""
     if by_f:
         free = fit.df_residual if fit.estimates_dispersion else np.inf
-        statistic = max(difference, 0.0) / df / fit.dispersion if df else np.nan
+        statistic = _over(max(difference, 0.0), df * fit.dispersion)
         p = stats.f.sf(statistic, df, free) if np.isfinite(free) else stats.chi2.sf(statistic * df, df)
         return _Test("F", df, statistic, float(p))
-    statistic = max(difference, 0.0) / fit.dispersion
+    statistic = _over(max(difference, 0.0), fit.dispersion)
     return _Test("chi2", df, statistic, float(stats.chi2.sf(statistic, df)) if df else np.nan)
+
+
+def _over(difference: float, scale: float) -> float:
+    """Return a ratio; infinite, or NaN, where a perfect fit leaves no dispersion."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.float64(difference) / scale)
 
 
 def _wald(fit: Inference, names: Iterable[str]) -> _Test:
@@ -230,7 +266,7 @@ def _test_terms(
         found = {
             name: _wald(fit, _all_of(fit, [features[place] for place in places])) for name, places in columns.items()
         }
-        return _table_of_terms(fit, found, None, kind)
+        return _table_of_terms(fit, found, None, kind, ())
     deviances = _Deviances(model, fit)
     by_f = _uses_f(fit, test)
     if isinstance(model, LinearRegression):
@@ -333,7 +369,7 @@ def _terms_by_deviance(
         differences[name] = small.deviance - large.deviance
         found[name] = _deviance_test(differences[name], large.rank - small.rank, fit, by_f)
         before = [*before, *places]
-    return _table_of_terms(fit, found, differences, kind)
+    return _table_of_terms(fit, found, differences, kind, _notes(fit, "deviance"))
 
 
 def _contains(term: str, other: str) -> bool:
@@ -348,7 +384,7 @@ def _contains(term: str, other: str) -> bool:
 
 
 def _table_of_terms(
-    fit: Inference, found: dict[str, _Test], differences: dict[str, float] | None, kind: str
+    fit: Inference, found: dict[str, _Test], differences: dict[str, float] | None, kind: str, notes: tuple[str, ...]
 ) -> ResultTable:
     tests = list(found.values())
     columns: dict[str, Any] = {"df": [*(each.df for each in tests), fit.df_residual]}
@@ -356,4 +392,4 @@ def _table_of_terms(
         columns["difference"] = [*differences.values(), fit.deviance]
     columns[tests[0].name if tests else "F"] = [*(each.statistic for each in tests), np.nan]
     columns["p"] = [*(each.p for each in tests), np.nan]
-    return ResultTable(f"{_title(fit)}, {kind}", (*found, "residuals"), columns)
+    return ResultTable(f"{_title(fit)}, {kind}", (*found, "residuals"), columns, notes)

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from suffice import solvers, validation
 from suffice.discriminative.contrasts import estimate_contrasts
 from suffice.discriminative.covariance import Covariance
+from suffice.discriminative.fit_rows import check_columns
 from suffice.discriminative.inference import Inference
 from suffice.discriminative.result_table import ResultTable
 from suffice.discriminative.robust import COVARIANCES
@@ -205,15 +206,18 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
         fit = self._inference()
         if method not in ("wald", "profile"):
             raise ValueError(f"method must be 'wald' or 'profile'; got {method!r}")
+        check_columns("confint", rows)
         found, kind = fit.interval(level), fit.covariance_kind
         if method == "profile":
+            if self._params.weights == "sampling":
+                raise ValueError("there is no profile likelihood under weights='sampling': give method='wald'")
             found, kind = self._profile(level, X, y, sample_weight=sample_weight, **rows), "profile likelihood"
         columns = {"lower": found[:, 0], "upper": found[:, 1]}
         return ResultTable(f"{100 * level:g}% intervals, {kind}", fit.names, columns, fit.notes)
 
     def _profile(self, level: float, X: Any, y: Any, **rows: Any) -> FloatArray:
         """Return the profile likelihood interval of each free parameter, (q, 2)."""
-        return self._inference().interval(level)
+        raise ValueError(f"there is no profile likelihood of {type(self).__name__}: give method='wald'")
 
     def contrast(self, contrasts: str | Sequence[str], level: float = 0.95) -> ResultTable:
         """Return estimates, standard errors, tests and intervals of linear combinations of coefficients.

@@ -163,6 +163,8 @@ def estimate_contrasts(fit: Inference, contrasts: str | Sequence[str], level: fl
     ``details`` of the table has the Wald test of all of them together. A right-hand side, as in ``"x1 - x2 = 1"``, is
     the value under the null hypothesis; estimates and intervals are of the left-hand side.
     """
+    if not isinstance(contrasts, str | Sequence | np.ndarray):
+        raise TypeError(f"contrasts are a string such as 'x1 - x2', or a list of them; got {contrasts!r}")
     texts = (contrasts,) if isinstance(contrasts, str) else tuple(contrasts)
     if not texts:
         raise ValueError("contrasts are missing: give a string such as 'x1 - x2', or a list of them")
@@ -191,5 +193,6 @@ def estimate_contrasts(fit: Inference, contrasts: str | Sequence[str], level: fl
     name = "F" if fit.distribution == "t" else "chi2"
     df = f"({together.df}, {together.df_residual:g})" if name == "F" else f"({together.df})"
     notes = () if len(texts) == 1 else (f"all together: {name}{df} = {together.statistic:.5g}, p = {together.p:.4g}",)
+    notes = (*notes, *fit.notes)
     title = f"Contrasts, {100 * level:g}% intervals, {fit.covariance_kind} covariance"
     return ResultTable(title, texts, columns, notes, {"test": together._asdict()})

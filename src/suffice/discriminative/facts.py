@@ -57,6 +57,17 @@ def estimates_dispersion(response: Response, dispersion: str | float) -> bool:
     return dispersion == "pearson" or (dispersion == "family" and response.likelihood.has_dispersion)
 
 
+def known_dispersion(dispersion: str | float) -> float | None:
+    """Return a dispersion that is given as a number; None where it is estimated, or the family's.
+
+    Examples
+    --------
+    >>> known_dispersion("family"), known_dispersion(2)
+    (None, 2.0)
+    """
+    return None if isinstance(dispersion, str) else float(dispersion)
+
+
 def check_dispersion(response: Response, dispersion: str | float) -> None:
     """Raise if a family has no dispersion of the requested kind."""
     if dispersion != "family" and not (response.likelihood.has_deviance and response.family is not Multinomial):
@@ -110,8 +121,8 @@ def facts_of(
             null_deviance = float(terms.spread[0])
     free = terms.rows - rank
     estimated = terms.pearson / free if free > 0 else np.nan
-    known = dispersion if isinstance(dispersion, int | float) else None
-    found = float(known) if known is not None else float(estimated) if wanted else 1.0
+    known = known_dispersion(dispersion)
+    found = known if known is not None else float(estimated) if wanted else 1.0
     if response.family is Gaussian:
         full = [
             gaussian_log_likelihood(terms.rows, each, terms.log_weight, known) for each in (deviance, null_deviance)

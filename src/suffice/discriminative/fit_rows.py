@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +20,8 @@ from suffice.statistics.base import FloatArray
 if TYPE_CHECKING:
     from suffice.discriminative.regression import Regression
 
+#: What may belong to rows besides X and y.
+COLUMNS = ("sample_weight", "offset", "exposure", "trials")
 #: Rows are taken as those of the fit if the next Newton step is shorter than this many standard errors.
 NEAR = 1e-2
 #: If the residuals are 0, the gradient is rounding error: this share of the predictors.
@@ -37,6 +39,13 @@ class FitRows(NamedTuple):
     here: ValueGradientHessian  # of the objective at theta
 
 
+def check_columns(what: str, columns: Mapping[str, Any]) -> None:
+    """Raise for a column that rows do not have."""
+    for name in columns:
+        if name not in COLUMNS:
+            raise TypeError(f"{what} has no argument {name!r}; rows have {', '.join(COLUMNS)}")
+
+
 @contextmanager
 def rows_of_fit(model: Regression, what: str, X: Any, y: Any, plain: bool = False, **columns: Any) -> Iterator[FitRows]:
     """Yield the objective of a fitted model over the rows it was fitted to, given again.
@@ -52,6 +61,8 @@ def rows_of_fit(model: Regression, what: str, X: Any, y: Any, plain: bool = Fals
     """
     if X is None:
         raise ValueError(f"{what} needs the rows of the fit, which a model does not keep: give X and y again")
+    check_columns(what, columns)
+    columns = {**dict.fromkeys(COLUMNS), **columns}  # what is None may come with the batches of a stream
     settings = {**model._params.get_params(deep=False), "covariance": "classical", "lags": None, "warm_start": False}
     copied = copy.copy(model).set_params(**settings)
     with validation.naming_cells():
@@ -79,7 +90,11 @@ def rows_of_fit(model: Regression, what: str, X: Any, y: Any, plain: bool = Fals
 
 def _check_optimum(model: Regression, here: ValueGradientHessian, theta: FloatArray, what: str) -> None:
     """Raise if theta is not the optimum of these rows."""
-    if model._params.penalty != "firth" and model._params.l1 == 0:  # otherwise the gradient is not 0 at theta
+    if model._params.penalty == "firth":  # the gradient is not 0 there
+        mine, theirs = model.facts_.log_likelihood, -here.value
+        if not abs(theirs - mine) <= 1e-6 * max(abs(mine), 1.0):
+            raise other_rows(what)
+    elif model._params.l1 == 0:
         check_same_rows(here, theta, model._inference(), what)
 
 
@@ -91,7 +106,12 @@ def check_same_rows(here: ValueGradientHessian, theta: FloatArray, fit: Inferenc
     spread = spread if fit.estimates_dispersion else max(spread, 1.0)
     rounding = ROUNDING * max(float(flat(theta) @ here.hessian @ flat(theta)), 0.0) ** 0.5  # of all predictors
     if not length <= NEAR * gradient.size**0.5 * spread + rounding:
-        raise ValueError(
-            f"{what} needs the rows of the fit, and theta is not the optimum of these rows: give X, y, sample_weight, "
-            "offset, exposure and trials as they were given to fit"
-        )
+        raise other_rows(what)
+
+
+def other_rows(what: str) -> ValueError:
+    """Return the error about rows to which a model was not fitted."""
+    return ValueError(
+        f"{what} needs the rows of the fit, and theta is not the optimum of these rows: give X, y, sample_weight, "
+        "offset, exposure and trials as they were given to fit"
+    )

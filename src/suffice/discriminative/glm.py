@@ -16,9 +16,9 @@ from suffice import partitioned, validation
 from suffice.data import EncodedDataset, as_dataset
 from suffice.data.dataset import Piece, length, model_for_parts, read_again
 from suffice.discriminative.encoding import drop_rows_without_weight
-from suffice.discriminative.inference import Inference
+from suffice.discriminative.facts import estimates_dispersion
+from suffice.discriminative.inference import Inference, check_level
 from suffice.discriminative.intervals import (
-    check_level,
     check_observations,
     check_of,
     critical_value,
@@ -198,7 +198,8 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
         of
             ``"mean"``: confidence interval of the mean of y, that of the linear predictor mapped through the inverse
             link (for several classes or parts, on the logit scale). ``"observation"``: prediction interval of a new y
-            of weight 1, by quantiles of the family's distribution, averaged over that of the linear predictor.
+            (of weight 1 if weights are precisions), by quantiles of the family's distribution, averaged over that of
+            the linear predictor.
         offset, exposure
             As for :meth:`fit`.
         """
@@ -215,6 +216,8 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
         if of == "mean":
             return mean_interval(response, z, critical_value(level, self._df()) * error)
         dispersion = self.dispersion_ if not self._is_beta else 1 / self.precision_
+        if self._params.weights == "sampling" and estimates_dispersion(response, self._params.dispersion):
+            dispersion *= self.facts_.rows / self.solution_.weight  # whatever the scale of the weights
         low, high = observation_interval(response, on_host(z[:, 0]), on_host(error), dispersion, self._df(), level)
         return beside(z, low), beside(z, high)
 

@@ -13,6 +13,9 @@ from suffice.kernels import errors
 from suffice.solvers.linear_algebra import Symmetric
 from suffice.statistics.base import FloatArray
 
+#: What the likelihood of sampling weights is.
+PSEUDO_LIKELIHOOD = "weights='sampling': log-likelihood, AIC, BIC and deviance are of weighted rows, and no test"
+
 
 def notes_on_rows(rows: float, rank: int, noise: bool) -> list[str]:
     """Return a note if frequency weights leave no residual degrees of freedom, or are not whole numbers.
@@ -46,6 +49,33 @@ scale it to sum to the number of rows
     if abs(rows - round(rows)) > 1e-9 * rows:
         return [f"rows, residual df and standard errors are based on weights that sum to {rows:g}; {cure}"]
     return []
+
+
+def notes_on_penalties(l1: float, l2: float, firth: bool, kind: str) -> list[str]:
+    """Return what a penalty does to standard errors and criteria.
+
+    Examples
+    --------
+    >>> notes_on_penalties(0.0, 2.0, False, "classical")
+    ['l2 = 2: standard errors are those of the posterior under a Gaussian prior; AIC and BIC count every coefficient']
+    """
+    notes = []
+    if l1 > 0:
+        notes.append("l1 > 0: coefficients set to zero have no standard errors")
+    elif l2 > 0:
+        errors = "standard errors are those of the posterior under a Gaussian prior"
+        if kind != "classical":
+            errors = f"{kind} standard errors do not tell how far the coefficients were shrunk"
+        notes.append(f"l2 = {l2:g}: {errors}; AIC and BIC count every coefficient")
+    if firth:
+        notes.append("penalty='firth': the coefficients are Firth's; log-likelihood and deviance leave out the penalty")
+    return notes
+
+
+def check_level(level: float) -> None:
+    """Raise if the level of an interval is not between 0 and 1."""
+    if not (isinstance(level, int | float | np.number) and 0 < level < 1):
+        raise ValueError(f"level must be a probability between 0 and 1, as 0.95; got {level!r}")
 
 
 class WaldTest(NamedTuple):
@@ -132,8 +162,7 @@ class Inference:
 
     def critical_value(self, level: float) -> float:
         """Return the half-width of an interval in standard errors."""
-        if not 0 < level < 1:
-            raise ValueError(f"level must be between 0 and 1, as in 0.95; got {level!r}")
+        check_level(level)
         return float(self._law().isf((1 - level) / 2))
 
     def interval(self, level: float = 0.95) -> FloatArray:
@@ -175,10 +204,15 @@ class Inference:
         identified = np.isfinite(np.diagonal(self.covariance))
         identified[: int(self.intercept)] = False
         places = np.flatnonzero(identified)
-        return self.wald_test(np.eye(len(self.names))[places]) if len(places) and self.df_residual > 0 else None
+        if not (len(places) and self.df_residual > 0):
+            return None
+        found = self.wald_test(np.eye(len(self.names))[places])
+        return None if np.isnan(found.statistic) else found
 
     def wald_test(self, directions: FloatArray, values: FloatArray | float = 0.0) -> WaldTest:
         """Return the Wald test that linear combinations of the parameters, (k, q), have these values, (k,).
+
+        NaN where their covariance is singular, as that of fewer groups than combinations.
 
         Examples
         --------
@@ -199,8 +233,10 @@ class Inference:
             bad = used[~np.isfinite(np.diagonal(self.covariance)[used])]
             raise ValueError(f"there is no test: the coefficient {self.names[bad[0]]} is not identified")
         distance = directions[:, used] @ self.estimate[used] - values
-        factored = Symmetric.of(spread)
-        chi2, df = float(distance @ factored.solve(distance)), factored.rank
+        factored, df = Symmetric.of(spread), int(np.linalg.matrix_rank(directions))
+        if factored.rank < df:  # of fewer groups than coefficients, or of a perfect fit
+            return WaldTest(np.nan, df, np.inf if self.distribution == "z" else self.df_residual, np.nan)
+        chi2 = float(distance @ factored.solve(distance))
         if self.distribution == "z":
             return WaldTest(chi2, df, np.inf, float(stats.chi2.sf(chi2, df)))
         return WaldTest(chi2 / df, df, self.df_residual, float(stats.f.sf(chi2 / df, df, self.df_residual)))

@@ -27,12 +27,6 @@ from suffice.store import check_shapes
 _ROWS = 4096
 
 
-def check_level(level: float) -> None:
-    """Raise if the level of an interval is not between 0 and 1."""
-    if not (isinstance(level, int | float | np.number) and 0 < level < 1):
-        raise ValueError(f"level must be a probability between 0 and 1, as 0.95; got {level!r}")
-
-
 def check_of(of: str) -> None:
     """Raise if an interval is not of a mean or an observation."""
     if of not in ("mean", "observation"):

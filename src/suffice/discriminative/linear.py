@@ -32,10 +32,16 @@ from suffice.discriminative.base import (
     weights_as_trials,
 )
 from suffice.discriminative.diagnostics import Diagnostics, FittedModel, diagnose
-from suffice.discriminative.facts import gaussian_log_likelihood
+from suffice.discriminative.facts import gaussian_log_likelihood, known_dispersion
 from suffice.discriminative.fit_rows import check_same_rows
-from suffice.discriminative.inference import Inference, notes_on_rows
-from suffice.discriminative.intervals import PredictorVariance, check_level, check_of, critical_value
+from suffice.discriminative.inference import (
+    PSEUDO_LIKELIHOOD,
+    Inference,
+    check_level,
+    notes_on_penalties,
+    notes_on_rows,
+)
+from suffice.discriminative.intervals import PredictorVariance, check_of, critical_value
 from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.objective import NegativeLogLikelihood, predictors_of
 from suffice.discriminative.orthogonal import are_dependent, solve_by_rows
@@ -70,6 +76,8 @@ ENOUGH_DIGITS = 6.0
 ILL_CONDITIONED, MOST_COLUMNS = 1e-4, 1000
 #: Tolerance of the gradient of an elastic net, relative to the largest at zero.
 PRECISION = 1e-10
+#: A residual variance below this share of the squares of y is rounding: R says so at the same share.
+EXACT = 1e-30
 #: Rounding error of sums of products, in units in the last place.
 ROUNDING = 4.0
 
@@ -605,7 +613,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
             if "_memory" not in vars(self):
                 self._check_fitted()
             params = self._params
-            known = params.dispersion if isinstance(params.dispersion, int | float) else None
+            known = known_dispersion(params.dispersion)
             self._solution = solve_normal_equations(
                 self._memory,
                 params.fit_intercept,
@@ -736,16 +744,18 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         level
             Confidence level.
         of
-            ``"mean"``: confidence interval of the mean of y. ``"observation"``: prediction interval of a new y of
-            weight 1.
+            ``"mean"``: confidence interval of the mean of y. ``"observation"``: prediction interval of a new y (of
+            weight 1 if weights are precisions).
         """
         check_level(level)
         check_of(of)
         predicted = self._read(X, *self._linear())
         variance, noise = self._mean_variance(X), np.diagonal(self._solved().noise())
         if of == "observation":
+            if self._params.weights == "sampling" and known_dispersion(self._params.dispersion) is None:
+                noise = noise * (self._solved().rows / self._memory.total)  # whatever the scale of the weights
             variance = variance + beside(variance, noise)[None, :]
-        known = isinstance(self._params.dispersion, int | float)
+        known = known_dispersion(self._params.dispersion) is not None
         reach = critical_value(level, np.inf if known else self._solved().df_residual) * variance**0.5
         low, high = predicted - reach, predicted + reach
         return (low[:, 0], high[:, 0]) if self._one_target else (low, high)
@@ -796,12 +806,17 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
                 objective, theta = copied._likelihood(laid), layout.inward(self.theta_)
                 here = objective.value_gradient_hessian(theta)
                 check_same_rows(here, theta, self._inference(), "diagnostics")
-                facts = FittedModel.of(self._inference(), isinstance(params.dispersion, int | float), True)
+                facts = FittedModel.of(self._inference(), known_dispersion(params.dispersion) is not None, True)
                 return diagnose(objective, theta, layout, here.hessian, facts, dfbetas, terms, random_state)
             finally:
                 if laid is not data:
                     laid.release()
                 data.release()
+
+    def _profile(self, level: float, X: Any, y: Any, **rows: Any) -> FloatArray:
+        if self._params._covariance_kind != "classical":
+            return self.with_params(covariance="classical", lags=None)._inference().interval(level)
+        return self._inference().interval(level)
 
     def _mean_variance(self, X: Any) -> Any:
         """Return the variance of the predicted means, (n, t), in the library of X."""
@@ -881,18 +896,17 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
             for name, others in (self.dependent_columns_ if solved.factored.rank < sums.features else [])
         ]
         params, covariance = self._params, None
-        if params.l1 > 0:
-            notes.append("l1 > 0: coefficients set to zero have no standard errors")
-        else:
+        notes += notes_on_penalties(params.l1, params.l2, False, params._covariance_kind)
+        if params.l1 == 0:
             classical = params._covariance_kind == "classical"
             covariance = solved.covariance() if classical else self._shift_intercept(sums.mean_x, self._robust_known())
             if not classical:
                 loose = np.flatnonzero(solved.factored.undetermined) + int(params.fit_intercept)
                 covariance[loose, :] = covariance[:, loose] = np.nan
-        if params.l2 > 0:
-            notes.append(f"l2 = {params.l2:g}: standard errors are those of the posterior under a Gaussian prior")
-        known = isinstance(params.dispersion, int | float)
-        notes += notes_on_rows(solved.rows, solved.rank, noise=not known)
+        variance = known_dispersion(params.dispersion)
+        known = variance is not None
+        notes += notes_on_rows(solved.rows, solved.rank, not known or params._covariance_kind != "classical")
+        notes += [PSEUDO_LIKELIHOOD] if params.weights == "sampling" else []
         if solved.df_residual > 0:
             notes += self._notes_on_digits()
             if not solved.digits.all():
@@ -900,7 +914,9 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         deviance = np.where(solved.digits > 0, np.diagonal(solved.residual), np.nan)
         null = np.diagonal(products_of(sums, bool(params.fit_intercept)).yy)
         rows, log_weight = self._counted()
-        variance = float(params.dispersion) if known else None
+        scale = sums.mean_y**2 + null / sums.total
+        if solved.df_residual > 0 and not (deviance / sums.total > EXACT * scale).all():
+            notes.append("the fit is exact but for rounding: standard errors and tests mean nothing")
         return Inference(
             title="LinearRegression (gaussian/identity)",
             names=tuple(self._parameter_names()),

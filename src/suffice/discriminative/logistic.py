@@ -13,8 +13,8 @@ from suffice.data import Dataset
 from suffice.discriminative.base import ScoredClasses
 from suffice.discriminative.class_weight import class_weights
 from suffice.discriminative.encoding import Seen
+from suffice.discriminative.inference import check_level
 from suffice.discriminative.intervals import (
-    check_level,
     check_observations,
     check_of,
     critical_value,

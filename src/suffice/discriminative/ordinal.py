@@ -22,7 +22,7 @@ from suffice.data.dataset import Piece, model_for_parts, no_rows
 from suffice.discriminative.base import dependence, warn_of_collinearity, warn_unless_converged
 from suffice.discriminative.contrasts import estimate_contrasts
 from suffice.discriminative.covariance import Covariance
-from suffice.discriminative.inference import Inference
+from suffice.discriminative.inference import Inference, notes_on_penalties
 from suffice.discriminative.layout import lay_out
 from suffice.discriminative.perceptron import ClassTotals
 from suffice.discriminative.result_table import ResultTable
@@ -440,7 +440,6 @@ class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEs
             if sentences:
                 self._notes.append(f"dependent columns: {'; '.join(sentences)}")
                 warn_of_collinearity(self, sentences)
-                return
         step = factored.solve(solution.gradient)
         if features and (not solution.converged or bool((np.abs(step) > _SETTLED * np.abs(solution.theta)).any())):
             words = (
@@ -515,12 +514,12 @@ class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEs
         notes = list(self._notes)
         if self._covariance is None:
             notes.append("there are no standard errors: there are too many parameters for a covariance matrix")
-        if self._params.l2 > 0:
-            notes.append(f"l2 = {self._params.l2:g}: standard errors are those of the posterior under a Gaussian prior")
+        notes += notes_on_penalties(0.0, self._params.l2, False, "classical")
         names = [str(name) for name in self.classes_.tolist()]
         cuts = [f"{low}|{high}" for low, high in pairwise(names)]
         rows, value, null = (self._facts[name] for name in ("rows", "log_likelihood", "null_log_likelihood"))
         rank = int(self._facts["rank"])
+        notes += _notes_on_counts(rows, rank)
         return Inference(
             title=f"{type(self).__name__} (cumulative {self._params.link})",
             names=(*self._feature_names(), *cuts),
@@ -634,6 +633,16 @@ class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEs
         model.solution_ = Solution(arrays["theta"], gradient=arrays["gradient"], trace=(), **settings["solution"])
         model.n_iter_ = int(settings["steps"])
         return model
+
+
+def _notes_on_counts(rows: float, rank: int) -> list[str]:
+    """Return a sentence where weights, which count rows, do not count anything."""
+    cure = "sample_weight counts rows: if it is relative, scale it to sum to the number of rows"
+    if rows < rank:
+        return [f"the weights of the rows sum to {rows:g}, for {rank} parameters; {cure}"]
+    if abs(rows - round(rows)) > 1e-9 * rows:
+        return [f"rows and standard errors rest on weights that sum to {rows:g}; {cure}"]
+    return []
 
 
 def _as_classes(names: list[Any], objects: bool = False) -> npt.NDArray[Any]:

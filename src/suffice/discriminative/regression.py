@@ -36,7 +36,7 @@ from suffice.discriminative.encoding import EncodedPart, Seen, drop_rows_without
 from suffice.discriminative.facts import Facts, estimates_dispersion, facts_of
 from suffice.discriminative.firth import firth
 from suffice.discriminative.fit_rows import rows_of_fit
-from suffice.discriminative.inference import Inference, notes_on_rows
+from suffice.discriminative.inference import PSEUDO_LIKELIHOOD, Inference, notes_on_penalties, notes_on_rows
 from suffice.discriminative.intervals import ThetaCovariance, critical_value
 from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.linear import solve_normal_equations
@@ -921,15 +921,13 @@ class Regression(LinearPredictor):
         covariance = None if known is None else known.outward()
         notes = list(self._notes)
         response, params = self._response(), self._params
-        if params.l1 > 0:
-            notes.append("l1 > 0: coefficients set to zero have no standard errors")
-        elif covariance is None:
-            notes.append("standard errors were not computed, as they are expensive here: give inference=True")
-        if params.l2 > 0:
-            notes.append(f"l2 = {params.l2:g}: standard errors are those of the posterior under a Gaussian prior")
-        dispersed = estimates_dispersion(response, params.dispersion)
         kind = covariance_kind(params.covariance, params.weights)
-        notes += notes_on_rows(self.facts_.rows, self.facts_.rank, dispersed or kind == "HC1")
+        notes += notes_on_penalties(params.l1, params.l2, params.penalty == "firth", kind)
+        if covariance is None and params.l1 == 0:
+            notes.append("standard errors were not computed, as they are expensive here: give inference=True")
+        dispersed = estimates_dispersion(response, params.dispersion)
+        notes += notes_on_rows(self.facts_.rows, self.facts_.rank, dispersed or kind != "classical")
+        notes += [PSEUDO_LIKELIHOOD] if params.weights == "sampling" else []
         moving = self._moving()
         if covariance is not None:
             covariance = covariance[np.ix_(moving, moving)]
