@@ -31,7 +31,7 @@ def test_posterior_of_many_gaussians_with_one_covariance_is_softmax() -> None:
     np.testing.assert_allclose(
         model.predict_proba(x), softmax(x @ model.coef_.T + model.intercept_, axis=1), atol=1e-10
     )
-    level = -0.5 * np.einsum("kd,kd->k", model.means_, model.coef_) + np.log(model.priors_)
+    level = -0.5 * np.einsum("kd,kd->k", model.means_ + model.xbar_, model.coef_) + np.log(model.priors_)
     np.testing.assert_allclose(model.intercept_, level, rtol=1e-9)
 
 

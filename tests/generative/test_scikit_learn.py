@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.special import expit, softmax
 from sklearn import naive_bayes
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -26,15 +27,6 @@ DIGITS, DIGIT = load_digits(return_X_y=True)
 #: What a plain GDA does otherwise than these checks expect. With shrinkage and missing="em" all of them pass.
 OTHERWISE = {
     "check_estimators_nan_inf": "missing cells are integrated out at prediction",
-    **dict.fromkeys(
-        (
-            "check_sample_weights_shape",
-            "check_sample_weights_not_overwritten",
-            "check_sample_weight_equivalence_on_dense_data",
-            "check_sample_weight_equivalence_on_sparse_data",
-        ),
-        "the rows have a singular covariance, which is an error without shrinkage",
-    ),
 }
 
 
@@ -62,6 +54,7 @@ def otherwise(model: GDA) -> dict[str, str]:
     ],
     expected_failed_checks=lambda model: otherwise(model) if isinstance(model, GDA) else {},
 )
+@pytest.mark.filterwarnings("ignore:feature .* does not vary within classes")
 def test_estimators_pass_scikit_learns_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 
@@ -178,6 +171,83 @@ def test_shrinkage_is_scikit_learns(kind: str) -> None:
         else:
             expected = reference(x - model.means_[y], assume_centered=True)[1]
         np.testing.assert_allclose(model.shrinkage_, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("dataset", [load_wine, load_breast_cancer])
+def test_directions_and_decisions_are_scikit_learns(dataset: Any) -> None:
+    x, y = dataset(return_X_y=True)
+    mine, other = GDA().fit(x, y), LinearDiscriminantAnalysis().fit(x, y)
+    np.testing.assert_allclose(mine.decision_function(x), other.decision_function(x), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(mine.xbar_, other.xbar_, rtol=1e-12)
+    np.testing.assert_allclose(mine.explained_variance_ratio_, other.explained_variance_ratio_, rtol=1e-8)
+    np.testing.assert_allclose(np.abs(mine.scalings_), np.abs(other.scalings_), rtol=1e-7, atol=1e-12)
+    np.testing.assert_allclose(np.abs(mine.transform(x)), np.abs(other.transform(x)), rtol=1e-7, atol=1e-8)
+    chosen = GDA(n_components=1).fit(x, y).explained_variance_ratio_
+    np.testing.assert_allclose(chosen, other.explained_variance_ratio_[:1], rtol=1e-8)
+    np.testing.assert_allclose(mine.coef_, other.coef_, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(mine.intercept_, other.intercept_, rtol=1e-7)
+    x = StandardScaler().fit_transform(x[:, 3:8])
+    quadratic = QuadraticDiscriminantAnalysis().fit(x, y).decision_function(x)
+    np.testing.assert_allclose(GDA("full").fit(x, y).decision_function(x), quadratic, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("covariance", ["tied", "full", "diagonal", "tied_diagonal"])
+def test_softmax_of_the_decision_is_the_posterior(covariance: str) -> None:
+    x, y = load_wine(return_X_y=True)
+    x = np.where(np.random.default_rng(0).random(x.shape) < 0.1, np.nan, x)
+    model = GDA(covariance, missing="em", temperature=1.7).fit(x, y)
+    np.testing.assert_allclose(softmax(model.decision_function(x), axis=1), model.predict_proba(x), rtol=1e-8)
+    two = GDA(covariance, missing="em", temperature=1.7).fit(x, y == 1)
+    np.testing.assert_allclose(expit(two.decision_function(x)), two.predict_proba(x)[:, 1], rtol=1e-8)
+
+
+def singular_rows() -> tuple[Any, Any]:
+    x, y = load_wine(return_X_y=True)
+    return np.c_[x, np.full(len(x), 0.5), x[:, 0] - x[:, 1], y == 1], y
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_directions_without_variance_are_left_out_as_scikit_learn_does(classes: int) -> None:
+    x, y = singular_rows()
+    x, y = x[y < classes], y[y < classes]
+    other = LinearDiscriminantAnalysis().fit(x, y)
+    with pytest.warns(UserWarning, match="feature 13 does not vary within classes, or is a combination of others"):
+        model = GDA().fit(x, y)
+    np.testing.assert_allclose(model.predict_proba(x), other.predict_proba(x), rtol=1e-7, atol=1e-12)
+    np.testing.assert_allclose(model.decision_function(x), other.decision_function(x), rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(model.explained_variance_ratio_, other.explained_variance_ratio_, rtol=1e-8)
+    np.testing.assert_allclose(np.abs(model.transform(x)), np.abs(other.transform(x)), rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore:feature .* does not vary")
+def test_left_out_directions_in_streams_and_draws() -> None:
+    x, y = singular_rows()
+    whole = GDA().fit(x, y)
+    one, two = GDA().fit(x[::2], y[::2]), GDA().fit(x[1::2], y[1::2])
+    np.testing.assert_allclose((one + two).predict_proba(x), whole.predict_proba(x), rtol=1e-6, atol=1e-12)
+    drawn, _ = whole.sample(50, random_state=0)
+    np.testing.assert_allclose(drawn[:, 13], 0.5)
+    np.testing.assert_allclose(drawn[:, 14], drawn[:, 0] - drawn[:, 1], rtol=0, atol=1e-9)
+    known = np.where(np.arange(x.shape[1]) == 14, np.nan, x)
+    np.testing.assert_allclose(whole.predict_proba(known), whole.predict_proba(x), rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(whole.transform(known), whole.transform(x), rtol=1e-6, atol=1e-6)
+
+
+def test_covariances_may_be_unbiased() -> None:
+    x, y = load_wine(return_X_y=True)
+    each = np.stack([np.cov(x[y == k].T) for k in range(3)])
+    np.testing.assert_allclose(GDA("full", unbiased=True).fit(x, y).covariance_, each, rtol=1e-9)
+    pooled = sum((np.sum(y == k) - 1) * each[k] for k in range(3)) / (len(y) - 3)
+    np.testing.assert_allclose(GDA(unbiased=True).fit(x, y).covariance_, pooled, rtol=1e-9)
+    spreads = GDA("diagonal", unbiased=True).fit(x, y).covariance_
+    np.testing.assert_allclose(spreads, np.diagonal(each, axis1=1, axis2=2), rtol=1e-9)
+    np.testing.assert_allclose(GDA("tied_diagonal", unbiased=True).fit(x, y).covariance_, np.diag(pooled), rtol=1e-9)
+    biased = GDA().fit(x, y)
+    np.testing.assert_array_equal(
+        biased.with_params(unbiased=True).covariance_, GDA(unbiased=True).fit(x, y).covariance_
+    )
+    with pytest.raises(ValueError, match=r"unbiased=True needs more rows than means; .* of class 2 is 0\.48"):
+        GDA("full", unbiased=True).fit(x, y, sample_weight=np.where(y == 2, 0.01, 1.0))
 
 
 def test_works_in_scikit_learns_machinery() -> None:

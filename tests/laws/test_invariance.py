@@ -106,7 +106,9 @@ def without_units(found: Answers, entry: Entry, unit: float = 1.0, zero: float =
         found |= {name: (found[name] - zero) / unit for name in ("predict", "interval") if name in found}
         found |= {name: found[name] / unit for name in ("standard_error",) if name in found}
     # A density has units: those of the cells of a row that are known.
-    for name in {"predict_joint_log_proba", "log_evidence"} & found.keys():
+    for name in {"predict_joint_log_proba", "log_evidence", "decision_function"} & found.keys():
+        if name == "decision_function" and found[name].ndim == 1:  # log-odds
+            continue
         each = found.pop(name)
         if each.ndim == 2:
             found[name] = each - each.mean(axis=1, keepdims=True)

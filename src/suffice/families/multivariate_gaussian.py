@@ -14,12 +14,15 @@ from suffice.families.base import Distribution, RandomState, Size, finite, requi
 from suffice.families.gaussian import LOG_2PI
 from suffice.families.priors import oas_shrinkage, require_evidence, shrink_covariance
 from suffice.statistics.base import FloatArray
+from suffice.statistics.moments import never_varies
 
 if TYPE_CHECKING:
     from suffice.statistics.moments import FullMoments, TiedMoments
 
 #: A feature is dependent if the features before it explain all but this share of its variance.
 INDEPENDENT_SHARE = 1e-12
+#: A direction of standardised features varies if its variance is above this: the square of scikit-learn's ``tol``.
+SMALLEST_EIGENVALUE = 1e-8
 
 
 class SingularCovarianceError(ValueError):
@@ -160,6 +163,12 @@ class MultivariateGaussian(Distribution):
         """The inverse of the Cholesky factor: it turns y - mu into independent standard normals."""
         return _inverse(self.factor)
 
+    @cached_property
+    def log_scale(self) -> FloatArray:
+        """-(d log 2 pi + log det Sigma) / 2: the logarithm of the density at the mean."""
+        log_det = 2 * np.log(np.diagonal(self.factor, axis1=-2, axis2=-1)).sum(axis=-1)
+        return np.asarray(-0.5 * (LOG_2PI * self.mu.shape[-1] + log_det))
+
     @property
     def natural(self) -> FloatArray:
         """Sigma^-1 mu and -Sigma^-1 / 2, flat."""
@@ -227,5 +236,64 @@ class MultivariateGaussian(Distribution):
         rows = apart.reshape(-1, *apart.shape[apart.ndim - 1 - batch :])
         white = np.moveaxis(rows, 0, -2) @ self.whitener.swapaxes(-1, -2)
         distance = np.moveaxis((white**2).sum(axis=-1), -1, 0).reshape(apart.shape[:-1])
-        log_det = 2 * np.log(np.diagonal(self.factor, axis1=-2, axis2=-1)).sum(axis=-1)
-        return np.asarray(-0.5 * (distance + log_det + LOG_2PI * self.mu.shape[-1]))
+        return np.asarray(-0.5 * distance + self.log_scale)
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class SingularGaussian(MultivariateGaussian):
+    """y ~ N(mu, Sigma) on the subspace in which y varies: Sigma need not have full rank.
+
+    Directions with less than 1e-8 of the variance of standardised features are left out, as scikit-learn's
+    ``LinearDiscriminantAnalysis(solver="svd")`` does: distances along them count nothing, and the density is that of
+    the other directions.
+
+    Parameters
+    ----------
+    mu
+        The mean, (..., d).
+    covariance
+        Symmetric, with non-negative eigenvalues, (d, d).
+
+    Examples
+    --------
+    >>> family = SingularGaussian([0.0, 0.0], [[4.0, 0.0], [0.0, 0.0]])
+    >>> family.rank, family.log_prob([[2.0, 0.0], [2.0, 5.0]]).round(3)
+    (1, array([-2.112, -2.112]))
+    """
+
+    def __init__(self, mu: npt.ArrayLike, covariance: npt.ArrayLike) -> None:
+        centre, matrix = finite("mu", mu), finite("covariance", covariance)
+        if matrix.ndim != 2 or matrix.shape != (centre.shape[-1], centre.shape[-1]):
+            raise ValueError(f"mu (..., d) and covariance (d, d) disagree: {centre.shape} and {matrix.shape}")
+        scale, values, vectors = _principal_axes(centre, matrix)
+        factor = scale[:, None] * vectors * np.sqrt(values)
+        self._hold(mu=centre, covariance=matrix, factor=factor)
+
+    @cached_property
+    def rank(self) -> int:
+        """The number of directions in which y varies."""
+        return int((_principal_axes(self.mu, self.covariance)[1] > 0).sum())
+
+    @cached_property
+    def whitener(self) -> FloatArray:
+        """A lower triangular W, of which W'W is the inverse of the covariance on the subspace."""
+        scale, values, vectors = _principal_axes(self.mu, self.covariance)
+        rows = (vectors / np.sqrt(np.where(values > 0, values, np.inf)) / scale[:, None]).T
+        # W = Q L by a QR decomposition of the columns in reverse order.
+        return np.ascontiguousarray(np.linalg.qr(rows[:, ::-1])[1][::-1, ::-1])
+
+    @cached_property
+    def log_scale(self) -> FloatArray:
+        """-(r log 2 pi + log det Sigma) / 2 of the r directions in which y varies."""
+        varying = self.factor[:, (self.factor != 0).any(axis=0)]
+        log_det = np.linalg.slogdet(varying.T @ varying)[1]
+        return np.asarray(-0.5 * (LOG_2PI * self.rank + log_det))
+
+
+def _principal_axes(mu: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the scale of the features, and eigenvalues, 0 for small ones, and eigenvectors of their correlations."""
+    variance = np.diagonal(covariance)
+    constant = never_varies(np.abs(mu).reshape(-1, mu.shape[-1]).max(axis=0), variance)
+    scale = np.sqrt(np.where(constant, 1.0, variance))
+    values, vectors = np.linalg.eigh(np.where(constant | constant[:, None], 0.0, covariance / scale[:, None] / scale))
+    return scale, np.where(values > SMALLEST_EIGENVALUE, values, 0.0), vectors

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.families import MultivariateGaussian
-from suffice.families.gaussian import LOG_2PI
 from suffice.families.priors import ledoit_wolf_shrinkage, oas_shrinkage
 from suffice.generative.conditional import Conditional, Contributions, Theta
 from suffice.generative.independent import Independent
@@ -63,18 +62,18 @@ class Correlated(Conditional):
         """Sigma^-1 mu_k and -mu_k' Sigma^-1 mu_k / 2, where the covariance is shared."""
         if not self.is_tied:
             return None
-        whitener, mu = self.family.whitener, self.family.mu
-        white = mu @ whitener.T
-        return Theta(white @ whitener, -0.5 * (white**2).sum(axis=1))
+        return self.about(np.zeros(self.family.mu.shape[1]))
 
     @cached_property
     def apart(self) -> Theta | None:
         """The linear form of the means about their centre: at a large offset theta itself has no digits left."""
-        if not self.is_tied:
-            return None
-        white = (self.family.mu - self.centre) @ self.family.whitener.T
+        return self.about(self.centre) if self.is_tied else None
+
+    def about(self, centre: FloatArray) -> Theta:
+        """Return the linear form of log p(x | y) less that of a class at the centre, where they share Sigma."""
+        white = (self.family.mu - centre) @ self.family.whitener.T
         coef = white @ self.family.whitener
-        return Theta(coef, -0.5 * (white**2).sum(axis=1) - coef @ self.centre)
+        return Theta(coef, -0.5 * (white**2).sum(axis=1) - coef @ centre)
 
     @property
     def centre(self) -> FloatArray:
@@ -84,8 +83,17 @@ class Correlated(Conditional):
     @cached_property
     def log_scale(self) -> FloatArray:
         """-(d log 2 pi + log det Sigma) / 2, of each class."""
-        log_det = 2 * np.log(np.diagonal(self.family.factor, axis1=-2, axis2=-1)).sum(axis=-1)
-        return np.broadcast_to(-0.5 * (LOG_2PI * self.family.mu.shape[1] + log_det), (self.classes,))
+        return np.broadcast_to(self.family.log_scale, (self.classes,))
+
+    def linear(self, rows: FloatArray, centre: FloatArray, log_prior: FloatArray) -> FloatArray:
+        """Return the linear form about a centre, of the known cells, plus the log-prior, where they share Sigma."""
+        scores = np.tile(log_prior, (len(rows), 1))
+        for pattern, members in patterns(~np.isnan(rows)):
+            if pattern.any():
+                known = self if pattern.all() else self.marginal(pattern)
+                theta = known.about(centre[pattern])
+                scores[members] += rows[np.ix_(members, pattern)] @ theta.coef.T + theta.intercept
+        return scores
 
     def scores(self, batch: Batch, kernels: Kernels, intercept: FloatArray, reading: Reading = JOINT) -> Any:
         """Return a reading of the Gaussian log-densities."""
@@ -124,7 +132,7 @@ class Correlated(Conditional):
     def marginal(self, pattern: npt.NDArray[np.bool_]) -> Correlated:
         """Return the distribution of the features where the pattern is true."""
         covariance = self.family.covariance[..., pattern, :][..., :, pattern]
-        return Correlated(MultivariateGaussian(self.family.mu[:, pattern], covariance))
+        return Correlated(type(self.family)(self.family.mu[:, pattern], covariance))
 
     def contributions(self, x: Any) -> Contributions:
         """Return -z_j (P z)_j / 2 of every feature, z = x - mean; missing features add nothing.
@@ -179,7 +187,14 @@ def patterns(known: npt.NDArray[np.bool_]) -> Iterator[tuple[npt.NDArray[np.bool
         yield known[row], members
 
 
-def estimate_gaussians(statistics: Any, structure: Structure, shrinkage: Any) -> Conditional:
+def estimate_gaussians(
+    statistics: Any,
+    structure: Structure,
+    shrinkage: Any,
+    *,
+    unbiased: bool = False,
+    family: type[MultivariateGaussian] = MultivariateGaussian,
+) -> Conditional:
     """Return p(x | y) of a covariance structure, estimated from moments of classes.
 
     Parameters
@@ -190,14 +205,37 @@ def estimate_gaussians(statistics: Any, structure: Structure, shrinkage: Any) ->
         The covariance structure.
     shrinkage
         A share, "oas", "ledoit_wolf" or None.
+    unbiased
+        Whether scatter is divided by the rows less those that the means take.
+    family
+        The distribution of correlated features.
     """
     require_rows_that_differ(statistics)
     share = shrinkage_share(statistics, structure, shrinkage)
     if isinstance(statistics, DiagonalMoments):
-        return _independent(without_gaps(statistics, structure.tied), structure, share)
+        return _independent(statistics, structure, share, unbiased)
     moments = _pooled(statistics, structure)
     require_any_spread(moments)
-    return Correlated(MultivariateGaussian.estimate(without_gaps(moments, structure.tied), share))
+    if unbiased:
+        rows = moments.weights.sum() if structure.tied else moments.weights
+        growth = rows / _degrees_of_freedom(moments.labels, moments.weights, structure.tied)
+        moments = replace(moments, spread=moments.spread * growth[..., None, None])
+    return Correlated(family.estimate(without_gaps(moments, structure.tied), share))
+
+
+def _degrees_of_freedom(labels: Labels, weights: FloatArray, tied: bool) -> Any:
+    """Return the rows less those that the means take: of each class, (k, ...), or of all together."""
+    filled = weights > 0
+    left = (weights - filled).sum(axis=0) if tied else np.where(filled, weights - 1, 1.0)
+    if not (left > 0).all():
+        place = int(np.unravel_index(np.argmin(left), left.shape)[0]) if left.ndim else 0
+        few = "all classes" if tied else f"class {labels.names[place]!r}"
+        total = float(weights.sum(axis=0).min()) if tied else float(weights[place].min())
+        raise ValueError(
+            f"unbiased=True needs more rows than means; the weight of the rows of {few} is {total:g}: "
+            "give more rows, or unbiased=False"
+        )
+    return np.asarray(left)
 
 
 def _pooled(statistics: Any, structure: Structure) -> Any:
@@ -222,13 +260,19 @@ def shrinkage_share(statistics: Any, structure: Structure, shrinkage: Any) -> An
     return ledoit_wolf_shrinkage(covariance, rows, quartic)
 
 
-def _independent(statistics: DiagonalMoments, structure: Structure, share: float) -> Independent:
+def _independent(given: DiagonalMoments, structure: Structure, share: float, unbiased: bool) -> Independent:
     """Return p(x | y) of independent features."""
+    statistics = without_gaps(given, structure.tied)
     observed = statistics.observed
     spread = statistics.spread
     if structure.tied:
         observed, spread = (np.broadcast_to(part.sum(axis=0), part.shape) for part in (observed, spread))
     require_cells(statistics.labels, observed)
+    if unbiased:
+        rows = given.observed.sum(axis=0) if structure.tied else given.observed
+        spread = (
+            spread * np.where(rows > 0, rows, 1.0) / _degrees_of_freedom(given.labels, given.observed, structure.tied)
+        )
     variance = spread / observed
     level = variance.mean(axis=1, keepdims=True)
     variance = (

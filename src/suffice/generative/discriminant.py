@@ -11,18 +11,22 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from suffice.data.sql import DatabaseSums
 from suffice.estimator import read_attribute, row_wise
-from suffice.families import MultivariateGaussian
+from suffice.families import MultivariateGaussian, SingularCovarianceError
+from suffice.families.gaussian import LOG_2PI
+from suffice.families.multivariate_gaussian import SingularGaussian
 from suffice.generative import em_missing, leave_one_out
 from suffice.generative.base import PriorsGiven
-from suffice.generative.conditional import Conditional
+from suffice.generative.conditional import Conditional, log_ratio
 from suffice.generative.correlated import STRUCTURES, Correlated, Structure, estimate_gaussians, shrinkage_share
 from suffice.kernels import Batch
+from suffice.kernels.array_blocks import to_host
 from suffice.kernels.errors import NonFiniteError
 from suffice.kernels.libraries import dense
 from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
 from suffice.statistics import DiagonalMoments, Labels, QuarticMoments, Statistics
 from suffice.statistics.base import FloatArray
+from suffice.user_warnings import warn_user
 
 SHRINKAGES = (0.0, *(float(share) for share in np.logspace(-4, 0, 17)))
 
@@ -30,8 +34,9 @@ SHRINKAGES = (0.0, *(float(share) for share in np.logspace(-4, 0, 17)))
 class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # type: ignore[misc]
     """Gaussian discriminant analysis: x | y ~ N(mu_y, Sigma), fitted by maximum likelihood.
 
-    With one covariance for all classes the posterior is the logistic (softmax) function of a linear form; with one per
-    class the boundaries are quadratic.
+    With one covariance for all classes the posterior is the logistic (softmax) function of a linear form, as in
+    scikit-learn's ``LinearDiscriminantAnalysis``; with one per class the boundaries are quadratic, as in its
+    ``QuadraticDiscriminantAnalysis``.
 
     Parameters
     ----------
@@ -41,7 +46,9 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
     shrinkage
         The share, 0 to 1, of the mean variance in each variance, and what is taken from each covariance: a number;
         "ledoit_wolf" or "oas" to estimate it ("tied" and "full" only); "auto" to choose it by how well rows are
-        predicted that were held out. None for none. With shrinkage there may be more features than rows.
+        predicted that were held out. With shrinkage there may be more features than rows. None for none: directions
+        in which rows of a class do not vary (constant features, linear combinations of others) are then left out of a
+        "tied" covariance, with a warning, as scikit-learn does; other covariances are refused.
     priors
         The class priors, (k,), or a dictionary from class to prior; the classes' shares of the rows by default.
     missing
@@ -50,6 +57,9 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         which is not what a fit to all rows would have expected.
     n_components
         How many discriminant directions :meth:`transform` projects on; as many as there are by default.
+    unbiased
+        Whether covariances are divided by n - k ("tied") or n_k - 1 (one per class) instead of n or n_k, the maximum
+        likelihood estimate.
     temperature
         Above 1, posteriors are less sure of themselves; "auto" calibrates them on rows held out.
     n_jobs
@@ -57,6 +67,27 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         all cores of the machine, or a number.
     device
         None reads rows where they are. ``"cuda"`` streams rows in host memory through the card.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (k,)
+        The classes.
+    means_ : ndarray of shape (k, d)
+        The mean of each class.
+    covariance_ : ndarray
+        The covariance: (d, d) where it is shared, else (k, d, d); only variances for independent features.
+    priors_ : ndarray of shape (k,)
+        The class priors.
+    xbar_ : ndarray of shape (d,)
+        The mean of the classes, weighted by their priors.
+    scalings_ : ndarray of shape (d, components)
+        The discriminant directions.
+    explained_variance_ratio_ : ndarray of shape (components,)
+        The share of each direction in the variance between classes.
+    coef_, intercept_ : ndarray
+        The linear form of the log-odds, where they are linear in x: (1, d) and (1,) for two classes, else (k, d), (k,).
+    shrinkage_ : float or ndarray of shape (k,)
+        The shrinkage used.
 
     Examples
     --------
@@ -82,6 +113,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         *,
         missing: Literal["em"] | None = None,
         n_components: int | None = None,
+        unbiased: bool = False,
         temperature: float | Literal["auto"] = 1.0,
         n_jobs: int | None = None,
         device: str | None = None,
@@ -91,6 +123,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         self.priors = priors
         self.missing = missing
         self.n_components = n_components
+        self.unbiased = unbiased
         self.temperature = temperature
         self.n_jobs = n_jobs
         self.device = device
@@ -153,10 +186,31 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         return em_missing.learn(self, rows.with_codes_here())
 
     def _conditional(self, statistics: Any) -> Conditional:
-        return estimate_gaussians(statistics, self._structure, self._setting("shrinkage"))
+        estimate = partial(
+            estimate_gaussians,
+            statistics,
+            self._structure,
+            self._setting("shrinkage"),
+            unbiased=bool(self._params.unbiased),
+        )
+        try:
+            return estimate()
+        except SingularCovarianceError as error:
+            given = self._params.shrinkage is not None or self._params.missing is not None
+            if given or not self._structure.tied:
+                raise
+            names = getattr(self, "feature_names_in_", None)
+            feature = error.feature if names is None else repr(str(names[error.feature]))
+            warn_user(
+                f"feature {feature} does not vary within classes, or is a combination of others: directions in which "
+                "the rows of a class do not vary are left out; drop the feature, or give shrinkage > 0"
+            )
+            return estimate(family=SingularGaussian)
 
     def _left_out(self, statistics: Any, rows: Rows) -> FloatArray:
         share = self._setting("shrinkage") or 0.0
+        if self._params.unbiased:
+            return super()._left_out(statistics, rows)
         if isinstance(statistics, DiagonalMoments):
             return leave_one_out.independent(self, statistics, rows, partial(left_variances, self._structure, share))
         if isinstance(statistics, QuarticMoments):
@@ -191,6 +245,33 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         """The shrinkage used: one share, or one per class."""
         return shrinkage_share(self.statistics_, self._structure, self._setting("shrinkage"))
 
+    def _theta(self) -> tuple[FloatArray, FloatArray]:
+        joint = self.joint_ if hasattr(self, "_memory") else None
+        conditional: Any = None if joint is None else joint.conditional
+        if joint is None or len(joint.labels) == 2 or not (isinstance(conditional, Correlated) and conditional.is_tied):
+            return super()._theta()
+        theta = conditional.about(self.xbar_)
+        return theta.coef / joint.temperature, (theta.intercept + joint.log_prior) / joint.temperature
+
+    @row_wise("decision")
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the log-odds of the second of two classes, (n,), or scores of more classes, (n, k).
+
+        The softmax of the scores is the posterior. With one full covariance they are ``X @ coef_.T + intercept_``; else
+        log p(x, y), up to a constant.
+        """
+        self._check_fitted()
+        rows = self._features(X, reset=False)
+        joint = self.joint_
+        conditional: Any = joint.conditional
+        if len(joint.labels) == 2:
+            log_posterior = to_host(self._score_features(joint, rows, "log_posterior"))
+            return np.asarray(log_ratio(log_posterior[:, 1], log_posterior[:, 0]))
+        if isinstance(conditional, Correlated) and conditional.is_tied:
+            return conditional.linear(dense(rows), self.xbar_, joint.log_prior) / joint.temperature
+        scores = to_host(self._score_features(joint, rows, "joint")) + 0.5 * LOG_2PI * self.n_features_in_
+        return np.asarray(scores) / joint.temperature
+
     # Discriminant directions.
 
     @row_wise("component")
@@ -210,12 +291,21 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         if np.isnan(rows).any():
             posterior = self._score_features(self.joint_.with_temperature(1.0), rows, "posterior")
             rows = em_missing.expected(rows, posterior, self.joint_)
-        centre, directions = self._directions()
-        return np.asarray((rows - centre) @ directions)
+        return np.asarray((rows - self.xbar_) @ self.scalings_)
+
+    @read_attribute
+    def xbar_(self) -> FloatArray:
+        """The mean of the classes, weighted by their priors, (d,)."""
+        return np.asarray(self.joint_.prior @ self.means_)
 
     @read_attribute
     def scalings_(self) -> FloatArray:
         """The discriminant directions, (d, components)."""
+        return self._directions()[0]
+
+    @read_attribute
+    def explained_variance_ratio_(self) -> FloatArray:
+        """The share of each discriminant direction in the variance between classes, (components,)."""
         return self._directions()[1]
 
     @property
@@ -223,10 +313,9 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         return int(self.scalings_.shape[1])
 
     def _directions(self) -> tuple[FloatArray, FloatArray]:
-        """Return the mean of the classes, (d,), and the discriminant directions, (d, components)."""
+        """Return the discriminant directions, (d, components), and their shares of the variance between classes."""
         joint, conditional = self.joint_, self.joint_.conditional
-        mu = self.means_
-        centre = joint.prior @ mu
+        mu, centre = self.means_, self.xbar_
         if isinstance(conditional, Correlated) and conditional.is_tied:
             whitener = conditional.family.whitener
         else:
@@ -241,9 +330,11 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
             raise ValueError(f"n_components must be 1 to {most}; got {self._params.n_components!r}")
         if most == 0:
             raise ValueError("the class means do not differ, or there is one class only: there are no directions")
-        directions = (axes[: self._params.n_components or most] @ whitener).T
+        chosen = slice(self._params.n_components or most)
+        directions = (axes[chosen] @ whitener).T
         heaviest = np.take_along_axis(directions, np.abs(directions).argmax(axis=0)[None], axis=0)
-        return centre, directions * np.sign(heaviest)  # of two opposite directions always the same
+        shares = strength**2 / (strength**2).sum()
+        return directions * np.sign(heaviest), shares[chosen]  # of two opposite directions always the same
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

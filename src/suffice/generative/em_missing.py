@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.families import MultivariateGaussian
+from suffice.families.multivariate_gaussian import SingularGaussian
 from suffice.generative.correlated import patterns
 from suffice.generative.joint import Joint
 from suffice.kernels import Batch
@@ -110,7 +111,9 @@ def _filled(
     mean, gone = gaussians.mu[code], ~known
     if not known.any():
         return np.tile(mean, (len(values), 1)), covariance
-    slope = np.linalg.solve(covariance[np.ix_(known, known)], covariance[np.ix_(known, gone)])
+    within, across = covariance[np.ix_(known, known)], covariance[np.ix_(known, gone)]
+    singular = isinstance(gaussians, SingularGaussian)
+    slope = np.linalg.pinv(within, hermitian=True) @ across if singular else np.linalg.solve(within, across)
     left = covariance[np.ix_(gone, gone)] - covariance[np.ix_(gone, known)] @ slope
     return mean[gone] + (values - mean[known]) @ slope, (left + left.T) / 2
 
