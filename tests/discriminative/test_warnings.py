@@ -66,5 +66,26 @@ def test_means_at_the_end_of_their_range_are_not_called_dependent_columns(seed: 
     notes = model.summary().inference.notes
     assert any("singular, though no columns are collinear" in note for note in notes)
     assert not any("dependent columns" in note for note in notes)
-    with pytest.warns(CollinearityWarning, match=r"x2 = a combination of x0"):
+    with (
+        pytest.warns(ConvergenceWarning, match="at an end of their range"),
+        pytest.warns(CollinearityWarning, match=r"x2 = a combination of x0"),
+    ):
         suffice.GLM("bernoulli", "log").fit(np.column_stack([x, 2 * x[:, 0]]), y)
+
+
+@pytest.mark.parametrize(("family", "link"), [("poisson", "identity"), ("bernoulli", "identity"), ("bernoulli", "log")])
+def test_an_optimum_on_the_boundary_of_the_means_is_mentioned(family: str, link: str) -> None:
+    rng = np.random.default_rng(4)
+    x = rng.uniform(size=(30, 2))
+    mean = np.maximum(0.02, 0.05 + x[:, 0] - 0.2 * x[:, 1])
+    y = rng.poisson(mean) if family == "poisson" else rng.binomial(1, np.minimum(mean, 1))
+    with pytest.warns(ConvergenceWarning, match="rows are at an end of their range, so the optimum is on the boundary"):
+        model = suffice.GLM(family, link).fit(x, y)
+    assert not model.solution_.converged
+    assert "standard errors do not hold" in str(model.summary())
+
+
+def test_an_optimum_inside_the_range_of_the_means_converges() -> None:
+    x = np.linspace(0, 1, 40)[:, None]
+    model = suffice.GLM("poisson", "identity").fit(x, np.arange(40) % 3 + 1)
+    assert model.solution_.converged

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from suffice import monitoring, partitioned, validation
 from suffice.data import Dataset, EncodedDataset, as_dataset
@@ -40,7 +41,7 @@ from suffice.discriminative.inference import PSEUDO_LIKELIHOOD, Inference, notes
 from suffice.discriminative.intervals import ThetaCovariance, critical_value
 from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.linear import solve_normal_equations
-from suffice.discriminative.objective import NegativeLogLikelihood
+from suffice.discriminative.objective import NegativeLogLikelihood, predictors_of
 from suffice.discriminative.path import Path, solve_path, strengths
 from suffice.discriminative.profile import profile_intervals
 from suffice.discriminative.robust import robust_covariance
@@ -79,6 +80,8 @@ SETTLED = 1e-3
 SMALL_TRACE = 4096
 #: Tolerance of updates in partial_fit: theta is refitted to a sample before their errors accumulate.
 ABOUT = 1e-6
+#: A mean is at the end of its range if it is nearer to it than this share of the mean of y.
+AT_THE_END = 1e-9
 #: A solution that has not converged is discarded if a predictor is beyond this: its exponential overflows.
 FARTHEST = 700.0
 #: A refit to the sample starts from the last theta only if no predictor was beyond this.
@@ -404,6 +407,7 @@ class Regression(LinearPredictor):
         self.solution_ = layout.solution_outward(solution)
         self.n_iter_ = max(solution.n_steps, 1)
         warn_unless_converged(self, solution)
+        self._find_means_at_the_end(likelihood, theta)
         self._set_theta(self.solution_.theta)
         if likelihood.response.can_separate and not self._penalised():
             if factored is None:
@@ -416,6 +420,31 @@ class Regression(LinearPredictor):
         self._seen, self._pace, self._sample, self._warm = likelihood.weight, None, None, False
         plain = self.l1 == 0 and layout.kept is None and layout.centre is None
         self._curvature = solution.hessian if plain else None
+
+    def _find_means_at_the_end(self, likelihood: NegativeLogLikelihood, theta: FloatArray) -> None:
+        """Warn if means are at an end of their range which finite predictors reach, as 0 under the identity.
+
+        There the expected information is infinite: Newton's steps vanish, whether theta is the optimum or not.
+        """
+        response = likelihood.response
+        name, link = response.family.name, response.link.name
+        if not (link == "identity" and response.likelihood.positive_targets) and not (
+            name == "bernoulli" and link in ("identity", "log")
+        ):
+            return
+        scale = 1.0 if name == "bernoulli" else float(likelihood.target_moments[0])
+        count = int(
+            likelihood.data.reduce(partial(_count_means_at_the_end, response, theta, self.fit_intercept, scale))
+        )
+        if count:
+            why = (
+                f"the means of {count} of {likelihood.n_rows} rows are at an end of their range, so the optimum is on "
+                f"the boundary of what link={link!r} allows: the solver may stop short of it, and standard errors do "
+                "not hold; give another link"
+            )
+            self.solution_ = replace(self.solution_, converged=False, reason=why)
+            self._notes.append(why)
+            warn_user(f"{type(self).__name__} did not converge: {why}", ConvergenceWarning)
 
     def _penalised(self) -> bool:
         """Whether a penalty keeps theta finite."""
@@ -1037,6 +1066,15 @@ class Regression(LinearPredictor):
 
     def _restore(self, settings: Any) -> None:
         """Restore what :meth:`_more_settings` wrote."""
+
+
+def _count_means_at_the_end(
+    response: Response, theta: FloatArray, intercept: bool, scale: float, rows: Batch, engine: Engine
+) -> int:
+    """Return in how many rows of a batch the mean is at an end of its range."""
+    mean = np.asarray(response.mean(predictors_of(theta, intercept, rows, engine)))
+    left = np.minimum(mean, 1 - mean) if response.family.name == "bernoulli" else mean
+    return int((left <= AT_THE_END * scale).sum())
 
 
 def _with_targets_on_host(rows: Batch, _: Engine) -> Batch:
