@@ -414,7 +414,7 @@ class Regression(LinearPredictor):
                 is_far = solution.value < 1e-3 * likelihood.weight  # the saturated model
             else:
                 step = shaped(factored.solve(flat(solution.gradient)), theta)
-                is_far = not solution.converged or bool((np.abs(step) > SETTLED * np.abs(theta)).any())
+                is_far = not solution.converged or self._changes_predictors(likelihood, theta, step)
             if is_far:
                 self._find_separation(likelihood, layout, theta)
         self._seen, self._pace, self._sample, self._warm = likelihood.weight, None, None, False
@@ -445,6 +445,18 @@ class Regression(LinearPredictor):
             self.solution_ = replace(self.solution_, converged=False, reason=why)
             self._notes.append(why)
             warn_user(f"{type(self).__name__} did not converge: {why}", ConvergenceWarning)
+
+    def _changes_predictors(self, likelihood: NegativeLogLikelihood, theta: FloatArray, step: FloatArray) -> bool:
+        """Whether one more Newton step would change a coefficient, and the linear predictor of some row.
+
+        A coefficient that is 0 to rounding changes by any factor; where rows are separated, a step changes their
+        predictors by about 1.
+        """
+        if not (np.abs(step) > SETTLED * np.abs(theta)).any():
+            return False
+        rows = replace(likelihood.data.some_rows, offset=None)
+        change = predictors_of(step, self.fit_intercept, rows, likelihood.data.engine_for_some_rows)
+        return bool(np.abs(change).max(initial=0.0) > SETTLED)
 
     def _penalised(self) -> bool:
         """Whether a penalty keeps theta finite."""
