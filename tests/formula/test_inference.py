@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -102,3 +104,28 @@ def test_diagnostics_are_by_row_of_the_table(rows: pd.DataFrame) -> None:
     whole = poisson.diagnostics(counts)
     parts = poisson.diagnostics(lambda: iter([counts[:120], counts[120:]]))
     np.testing.assert_allclose(whole.pearson, parts.pearson, rtol=1e-9)
+
+
+def test_files_with_clusters_have_diagnostics_profiles_and_anova(tmp_path: Path) -> None:
+    table = pd.DataFrame(r_data("counts"))
+    path = tmp_path / "counts.csv"
+    table.to_csv(path, index=False)
+    settings = {"family": "poisson", "groups": "group", "covariance": "clustered"}
+    model = formula.fit("y ~ x1", str(path), **settings)
+    for ask in (
+        lambda data: model.confint(method="profile", data=data),
+        lambda data: model.anova(data=data),
+        lambda data: model.diagnostics(data).cooks_distance,
+    ):
+        np.testing.assert_allclose(np.asarray(ask(str(path))), np.asarray(ask(table)), rtol=1e-6)
+
+
+def test_comparisons_keep_their_notes_and_ask_for_the_table() -> None:
+    table = pd.DataFrame(r_data("counts"))
+    small, large = (formula.fit(text, table, family="poisson", covariance="HC3") for text in ("y ~ x1", "y ~ x1 + x2"))
+    assert small.anova(large).notes[:2] == ("1: y ~ x1", "2: y ~ x1 + x2")
+    assert "deviances do not know the HC3 covariance" in small.anova(large).notes[2]
+    assert small.anova(large, test="wald").notes == ("1: y ~ x1", "2: y ~ x1 + x2")
+    for ask in (large.anova, lambda: small.anova(large, test="score")):
+        with pytest.raises(UsageError, match="needs the rows of the fit, which a model does not keep: give data="):
+            ask()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -404,6 +405,11 @@ class _Choice:
             return GLM(family, **settings)
         except TypeError as error:
             raise FormulaError(f"the estimator of the {name} family: {error}") from None
+
+
+def _without_groups(rows: dict[str, Any]) -> dict[str, Any]:
+    """Return rows as methods read them that do not estimate a covariance."""
+    return {name: value for name, value in rows.items() if name != "groups"}
 
 
 def _has_one_predictor(estimator: Any, outcome: Outcome) -> bool:
@@ -922,7 +928,9 @@ class FormulaModel(Stored):
         test, kind
             As for :func:`suffice.anova`: ``kind="type 2"`` tests each term beside all that do not contain it.
         """
-        rows = {} if data is None else self._rows_again(data, "anova")
+        from_sums = isinstance(self.estimator_, LinearRegression) or test == "wald"
+        needed = test == "score" or not (larger or from_sums)
+        rows = self._rows_again(data, "anova") if needed or data is not None else {}
         if not larger:
             terms = {term: names for term, names in self.design.columns_of_terms().items() if names}
             return anova(self.estimator_, test=test, kind=kind, terms=terms, **rows)
@@ -930,7 +938,9 @@ class FormulaModel(Stored):
             rows = larger[-1]._rows_again(data, "anova")
         models = (self, *larger)
         found = anova(*(each.estimator_ for each in models), test=test, **rows)
-        return replace(found, notes=tuple(f"{place + 1}: {each.formula}" for place, each in enumerate(models)))
+        formulas = [f"{place + 1}: {each.formula}" for place, each in enumerate(models)]
+        others = [note for note in found.notes if not re.match(r"\d+: ", note)]  # not the coefficients of each model
+        return replace(found, notes=(*formulas, *others))
 
     def diagnostics(self, data: Any, *, dfbetas: bool = True, random_state: Any = 0) -> Diagnostics:
         """Return residuals, leverage and influence of each row of the fit, and variance inflation of each term.
@@ -961,13 +971,13 @@ class FormulaModel(Stored):
     def _rows_again(self, data: Any, what: str) -> dict[str, Any]:
         """Return the rows of the fit as the estimator reads them, by the names of the arguments of its ``fit``."""
         if data is None:
-            raise UsageError(f"{what} needs the rows of the fit, and a model keeps none: give data=, the same table")
+            raise UsageError(f"{what} needs the rows of the fit, which a model does not keep: give data=")
         table = Table(data)
         table.check_columns(list(self.column_kinds_))
         if not table.is_in_memory:
-            return {"X": lambda: self._pieces(table)}
+            return {"X": lambda: map(_without_groups, self._pieces(table))}
         (cells,) = table.batches(list(self.column_kinds_))
-        return {name: value for name, value in self._piece(cells.complete()).items() if name != "groups"}
+        return _without_groups(self._piece(cells.complete()))
 
     def _pieces(self, table: Table) -> Iterator[dict[str, Any]]:
         """Yield the complete rows of each batch, as the estimator reads them."""
