@@ -19,6 +19,11 @@ def global_dtype(request: pytest.FixtureRequest) -> Any:
     return request.param
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marks of scikit-learn's tests."""
+    config.addinivalue_line("markers", "thread_unsafe: not for several threads (scikit-learn)")
+
+
 def _pattern(entry: str) -> re.Pattern[str]:
     """Return what a difference matches: a test with all its cases, or the cases that ``*`` leaves open."""
     cases = "" if "[" in entry else r"(\[.*\])?"
