@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
-from importlib.metadata import distributions
 from typing import Any
 
 
@@ -57,6 +56,8 @@ def raised(result: Any) -> Any:
 @cache
 def own_version() -> str:
     """Return the version of ``suffice`` that is installed where this runs; empty where that is not known."""
+    from importlib.metadata import distributions  # slow to import
+
     return next((found.version for found in distributions(name="suffice")), "")
 
 

@@ -1,22 +1,51 @@
 """Models of p(y | x): linear and generalised linear models, ordinal and local regression, the perceptron."""
 
-from suffice.discriminative.analysis_of_deviance import anova
-from suffice.discriminative.base import CollinearityWarning
-from suffice.discriminative.covariance import Covariance
-from suffice.discriminative.diagnostics import Diagnostics
-from suffice.discriminative.glm import GLM, GammaRegression, PoissonRegression
-from suffice.discriminative.linear import LinearRegression
-from suffice.discriminative.local import LocallyWeightedRegression
-from suffice.discriminative.local_fit import FarFromDataWarning
-from suffice.discriminative.logistic import LogisticRegression, SoftmaxRegression
-from suffice.discriminative.nb_logistic import NBLogisticRegression
-from suffice.discriminative.ordinal import OrdinalRegression
-from suffice.discriminative.path import Path
-from suffice.discriminative.perceptron import Perceptron
-from suffice.discriminative.result_table import ResultTable
-from suffice.discriminative.separation import Separation, SeparationWarning
-from suffice.discriminative.summary import Summary
+from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from suffice.discriminative.analysis_of_deviance import anova
+    from suffice.discriminative.base import CollinearityWarning
+    from suffice.discriminative.covariance import Covariance
+    from suffice.discriminative.diagnostics import Diagnostics
+    from suffice.discriminative.glm import GLM, GammaRegression, PoissonRegression
+    from suffice.discriminative.linear import LinearRegression
+    from suffice.discriminative.local import LocallyWeightedRegression
+    from suffice.discriminative.local_fit import FarFromDataWarning
+    from suffice.discriminative.logistic import LogisticRegression, SoftmaxRegression
+    from suffice.discriminative.nb_logistic import NBLogisticRegression
+    from suffice.discriminative.ordinal import OrdinalRegression
+    from suffice.discriminative.path import Path
+    from suffice.discriminative.perceptron import Perceptron
+    from suffice.discriminative.result_table import ResultTable
+    from suffice.discriminative.separation import Separation, SeparationWarning
+    from suffice.discriminative.summary import Summary
+
+#: Module of each public name. Names are imported on first use: coefficients of a file are read without the estimators.
+_MODULES = {
+    "CollinearityWarning": "base",
+    "Covariance": "covariance",
+    "Diagnostics": "diagnostics",
+    "FarFromDataWarning": "local_fit",
+    "GLM": "glm",
+    "GammaRegression": "glm",
+    "LinearRegression": "linear",
+    "LocallyWeightedRegression": "local",
+    "LogisticRegression": "logistic",
+    "NBLogisticRegression": "nb_logistic",
+    "OrdinalRegression": "ordinal",
+    "Path": "path",
+    "Perceptron": "perceptron",
+    "PoissonRegression": "glm",
+    "ResultTable": "result_table",
+    "Separation": "separation",
+    "SeparationWarning": "separation",
+    "SoftmaxRegression": "logistic",
+    "Summary": "summary",
+    "anova": "analysis_of_deviance",
+}
 __all__ = [
     "GLM",
     "CollinearityWarning",
@@ -39,3 +68,9 @@ __all__ = [
     "Summary",
     "anova",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'suffice.discriminative' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"suffice.discriminative.{_MODULES[name]}"), name)

@@ -16,6 +16,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from suffice import solvers, validation
+from suffice.discriminative.coefficients import add_first_class, split_theta
 from suffice.discriminative.contrasts import estimate_contrasts
 from suffice.discriminative.covariance import Covariance
 from suffice.discriminative.fit_rows import check_columns
@@ -71,8 +72,7 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
     def _linear(self, theta: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Return coefficients, (t, d), and intercepts, (t,): those of a theta, or the current attributes."""
         if theta is not None:
-            first = int(self._params.fit_intercept)
-            return np.array(theta[first:].T, order="C"), theta[0].copy() if first else np.zeros(theta.shape[1])
+            return split_theta(theta, bool(self._params.fit_intercept))
         coef = np.atleast_2d(np.ascontiguousarray(self.coef_, dtype=np.float64))
         intercept = np.asarray(self.intercept_, dtype=np.float64).ravel()
         if coef.ndim != 2 or coef.shape[1] != self.n_features_in_ or len(intercept) not in (1, len(coef)):
@@ -304,7 +304,7 @@ class ScoredClasses(ClassifierInPartsMixin, LinearPredictor):
         if len(coef) != expected:
             raise ValueError(f"coef_ has {len(coef)} rows; it must have {expected}, as fit set it")
         if self._two:
-            return np.concatenate([np.zeros_like(coef), coef]), np.concatenate([np.zeros(1), intercept])
+            return add_first_class(coef, intercept)
         return coef, intercept
 
     @row_wise("score")

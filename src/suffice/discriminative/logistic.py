@@ -12,6 +12,7 @@ from suffice import partitioned, validation
 from suffice.data import Dataset
 from suffice.discriminative.base import ScoredClasses
 from suffice.discriminative.class_weight import class_weights
+from suffice.discriminative.coefficients import add_last_class, centre_classes
 from suffice.discriminative.encoding import Seen
 from suffice.discriminative.inference import check_level
 from suffice.discriminative.intervals import (
@@ -330,9 +331,7 @@ class LogisticRegression(LinearClassifier):
 
     def _shown(self, theta: FloatArray) -> tuple[FloatArray, Any]:
         if not self._two:
-            if theta.shape[1] < len(self._labels):
-                theta = np.concatenate([theta, np.zeros((len(theta), 1))], axis=1)
-            theta = theta - theta.mean(axis=1, keepdims=True)
+            theta = centre_classes(theta, len(self._labels))
         return super()._shown(theta)
 
     def _pinned_theta(self, predictors: int) -> FloatArray:
@@ -369,8 +368,7 @@ class SoftmaxRegression(LinearClassifier):
     _one_predictor_of_two = False
 
     def _shown(self, theta: FloatArray) -> tuple[FloatArray, Any]:
-        coef, intercept = super()._shown(theta)
-        return np.concatenate([coef, np.zeros((1, coef.shape[1]))]), np.concatenate([intercept, np.zeros(1)])
+        return add_last_class(*super()._shown(theta))
 
     def _stacked(self, coef: FloatArray, intercept: FloatArray) -> FloatArray:
         return super()._stacked(coef[:-1] - coef[-1:], intercept[:-1] - intercept[-1:])

@@ -9,7 +9,6 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.model_selection import KFold, StratifiedKFold
 
 from suffice.data import Dataset
 from suffice.kernels.array_blocks import to_host
@@ -155,6 +154,8 @@ def indices_of(folds: Any, y: npt.NDArray[Any], stratified: bool = True) -> list
             raise ValueError(f"folds must be at least 2; got {folds}")
         if folds > rows:
             raise ValueError(f"{rows} rows cannot be cut into {folds} folds")
+        from sklearn.model_selection import KFold, StratifiedKFold
+
         folds = StratifiedKFold(int(folds)) if stratified else KFold(int(folds))
     if hasattr(folds, "split"):
         return [np.asarray(held) for _, held in folds.split(np.zeros((rows, 1)), y)]

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import scipy
-from sklearn.model_selection import StratifiedKFold
 
 from suffice.kernels.array_blocks import to_host
 from suffice.selection.rows import Folds, Rows, SummedModel
@@ -42,6 +41,8 @@ def choose(models: Sequence[SummedModel], rows: Rows) -> Choice | None:
     count = min(FOLDS, least)
     if count < 2:
         return None
+    from sklearn.model_selection import StratifiedKFold
+
     index = [held for _, held in StratifiedKFold(count, shuffle=True, random_state=0).split(rows.codes, rows.codes)]
     folds = Folds(rows, index)
     codes = np.concatenate([part.codes for part in folds.parts])
