@@ -141,7 +141,7 @@ def test_a_fault_of_ours_is_one_sentence(
     def fail(*_: object, **settings: object) -> None:
         raise RuntimeError("lost")
 
-    monkeypatch.setattr("suffice.load", fail)
+    monkeypatch.setattr("suffice.store.read", fail)
     monkeypatch.setattr("suffice.mail.MailFilter.store", fail)
     ran = suffice(*command.split(), *([nb] if command == "info" else ["--filter", tmp_path / "mail.db"]))
     assert (ran.code, ran.raw) == (code, b"")

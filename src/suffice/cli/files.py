@@ -46,29 +46,56 @@ def file_size(path: str) -> int:
 
 def is_formula(model: Any) -> bool:
     """Whether a model was fitted by a formula."""
+    from suffice.tables.fitted import FittedTable
+
+    if isinstance(model, FittedTable):  # formulas are slow to import
+        return False
     from suffice.formula import FormulaModel
 
     return isinstance(model, FormulaModel)
 
 
-def load_model(path: str, formulas: bool = False) -> Any:
-    """Return the table model of a file; with ``formulas``, the model of a formula too."""
-    check_file(path)  # before the slow imports
-    import suffice
-    from suffice.tables import TableError
+def read_model(path: str, estimator: bool = False) -> Any:
+    """Return the model of a file; that of a table without the estimator that fits it, which is slow to import.
 
-    model = suffice.load(path)
+    Parameters
+    ----------
+    path
+        The file.
+    estimator
+        Whether a model of a table is the estimator, :class:`suffice.TableModel`, after all.
+    """
+    check_file(path)  # before the slow imports
+    from suffice import store
+    from suffice.tables.fitted import FittedTable
+
+    contents = store.read(path)
+    if contents.kind == "TableModel" and not estimator:
+        return store.restore(path, contents, FittedTable)
+    import suffice
+
+    return suffice.load(path)
+
+
+def load_model(path: str, formulas: bool = False, estimator: bool = False) -> Any:
+    """Return the table model of a file, as :func:`read_model`; with ``formulas``, the model of a formula too."""
+    model = read_model(path, estimator)
+    from suffice.tables.errors import TableError
+    from suffice.tables.fitted import FittedTable
+
+    if isinstance(model, FittedTable):
+        return model
     if is_formula(model):
         if formulas:
             return model
         from suffice.cli.formulas import COMMANDS
 
         raise TableError(f"{path} is the model of a formula, {model.formula}: it goes with {COMMANDS}")
-    if isinstance(model, suffice.TextClassifier):
+    from suffice.text import TextClassifier
+
+    if isinstance(model, TextClassifier):
         raise TableError(f"{path} is a text model: use suffice text")
-    if not isinstance(model, suffice.TableModel):
-        raise TableError(f"{path} is a {type(model).__name__}, not a table model: load it in Python")
-    return model
+    raise TableError(f"{path} is a {type(model).__name__}, not a table model: load it in Python")
 
 
 def save_model(model: Any, path: str) -> None:

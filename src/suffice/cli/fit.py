@@ -286,7 +286,7 @@ def show_fit(model: Any, name: str) -> None:
     schema = model.schema_
     print_line(f"{name}: {counted(model.rows_, 'row')}", "bold")
     if schema.task == "classes":
-        weights = model.description_._class_weights(model.description_.statistics_)
+        weights = model.description_.class_count_
         classes = ", ".join(
             f"{label} {int(weight):,}" for label, weight in list(zip(model._labels, weights, strict=True))[:8]
         )

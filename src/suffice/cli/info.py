@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from suffice.cli.files import file_size, is_formula
+from suffice.cli.files import file_size, is_formula, read_model
 from suffice.cli.options import json_option, model_argument
 
 
@@ -15,10 +15,10 @@ from suffice.cli.options import json_option, model_argument
 @json_option
 def info(model: str, as_json: bool) -> None:
     """Describe a model file: model, columns, cross-validation."""
-    import suffice
     from suffice.cli.output import show_json
+    from suffice.tables.fitted import FittedTable
 
-    fitted = suffice.load(model)
+    fitted = read_model(model)
     size = file_size(model)
     if is_formula(fitted):
         from suffice.cli.formulas import describe_formula, summary_as_json
@@ -28,7 +28,7 @@ def info(model: str, as_json: bool) -> None:
         else:
             describe_formula(fitted, size)
         return
-    if not isinstance(fitted, suffice.TableModel):
+    if not isinstance(fitted, FittedTable):
         _show_other(fitted, size, as_json)
         return
     if as_json:

@@ -18,8 +18,8 @@ def merge(models: tuple[str, ...], output: str, quiet: bool) -> None:
 
     if len(models) < 2:
         raise click.UsageError("name two or more models to merge")
-    whole = load_model(models[0])
+    whole = load_model(models[0], estimator=True)
     for path in models[1:]:
-        whole = whole + load_model(path)
+        whole = whole + load_model(path, estimator=True)
     save_model(whole, output)
     say(f"{len(models)} models of {counted(whole.rows_, 'row')} in total, saved to {output}")

@@ -34,7 +34,7 @@ def report(model: str, table: str, output: str, features: tuple[str, ...], quiet
 
     if features and len(features) != 2:
         raise click.UsageError(f"--feature must be given twice, once for each column; got {len(features)}")
-    fitted = load_model(model)
+    fitted = load_model(model, estimator=True)
     source = open_table(table, **options)
     with progress_bar(quiet) as watch:
         write_report(fitted, source, output, features=(features[0], features[1]) if features else None, watch=watch)

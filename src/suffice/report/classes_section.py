@@ -62,7 +62,7 @@ class _Groups:
 def informative_features(data: ReportData) -> list[str]:
     """Return the features in descending order of the divergence between classes."""
     description = data.model.description_
-    joint = description._source()
+    joint = description.joint_
     conditional: Any = joint.conditional
     divergence: dict[str, float] = {}
     for kind, factor in conditional.factors.items():
@@ -119,7 +119,7 @@ def _feature_figure(data: ReportData, feature: str, groups: _Groups) -> Figure:
     """Return the figure of a feature in each group."""
     part = next(each.part for each in data.block.features if each.name == feature)
     n = _N_CATEGORIES if part is None else _N_DATE_PARTS
-    display: Any = make_class_display(data.model.description_, None, None, [feature], n, 0, 0)
+    display: Any = make_class_display(data.model.description_.estimator(), None, None, [feature], n, 0, 0)
     title = f"{feature} by {data.target}"
     match display:
         case ClassWordsDisplay():

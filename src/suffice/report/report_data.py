@@ -238,7 +238,7 @@ class ReportData:
             return False
         if self.task != "classes":
             return True
-        fitted = self.model.description_._class_weights(self.model.description_.statistics_)
+        fitted = self.model.description_.class_count_
         return bool(np.array_equal(self.evaluation.confusion.sum(axis=1)[: len(fitted)], fitted))
 
     @property

@@ -2,7 +2,7 @@
 
 from suffice.store.contents import FORMAT, Contents, StoreError, check_shapes, nest_contents, unnest_contents
 from suffice.store.files import read, write
-from suffice.store.stored import Stored, class_name, load
+from suffice.store.stored import Stored, class_name, load, restore
 
 __all__ = [
     "FORMAT",
@@ -14,6 +14,7 @@ __all__ = [
     "load",
     "nest_contents",
     "read",
+    "restore",
     "unnest_contents",
     "write",
 ]

@@ -7,10 +7,12 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from suffice.store.contents import VERSION, Contents, StoreError
 from suffice.store.files import read, write
+
+S = TypeVar("S", bound="Stored")
 
 
 class Stored(ABC):
@@ -111,8 +113,23 @@ def load(path: str | os.PathLike[str], families: Iterable[type] | Mapping[str, t
             f"{os.fspath(path)} contains a model of kind {contents.kind!r}, which is unknown to suffice {VERSION} "
             f"(known: {', '.join(sorted(known)) or 'none'}): upgrade suffice, or import the module that defines it"
         )
+    return restore(path, contents, known[contents.kind])
+
+
+def restore(path: str | os.PathLike[str], contents: Contents, kind: type[S]) -> S:
+    """Return the model with these contents of a file; an error names the file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    contents
+        Its contents.
+    kind
+        The class of the model.
+    """
     try:
-        return known[contents.kind]._from_contents(contents)
+        return kind._from_contents(contents)
     except StoreError as error:
         raise StoreError(f"{os.fspath(path)} {error}") from error.__cause__
     except Exception as error:  # settings and arrays are untrusted

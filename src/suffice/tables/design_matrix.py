@@ -12,10 +12,13 @@ import numpy.typing as npt
 import scipy
 
 from suffice import _native
+from suffice.kernels.engine import engine_for
 from suffice.statistics.base import FloatArray
 from suffice.tables.encoding import Block, CodedColumn, PackedNumbers
 from suffice.tables.errors import TableError
 from suffice.tables.schema import Feature
+from suffice.text import Documents, Features, Vocabulary
+from suffice.text.count_matrix import count_features
 
 #: Quantiles that are knots of a linear spline; a column of at most ``VALUES`` distinct values has a knot at each.
 BENDS = 8
@@ -97,9 +100,11 @@ class Words:
 
     def encode(self, texts: list[str]) -> Any:
         """Return the columns, (n, width) CSR."""
-        from suffice.text import CountVectorizer
-
-        return CountVectorizer(vocabulary=list(self.words), binary=True).fit(texts).transform(texts)
+        features, engine = Features(), engine_for(None, np.zeros((0, 0)))
+        rows = count_features([Documents(texts)], features, Vocabulary(self.words), engine).counts
+        rows.sort_indices()
+        rows.data.fill(1)  # whether a word occurs, not how often
+        return rows
 
 
 Term = Number | Levels | Words

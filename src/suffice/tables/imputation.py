@@ -14,11 +14,11 @@ from suffice.tables.schema import Feature, Field
 from suffice.tables.sources.base import arrow
 
 if TYPE_CHECKING:
-    from suffice.tables.model import TableModel
+    from suffice.tables.fitted import FittedTable
 
 
 def impute_batch(
-    model: TableModel, batch: Any, block: Block, random: np.random.Generator | None = None
+    model: FittedTable, batch: Any, block: Block, random: np.random.Generator | None = None
 ) -> tuple[Any, int]:
     """Return a batch with its missing cells filled in, and their number.
 
@@ -52,10 +52,10 @@ def impute_batch(
     return arrow().RecordBatch.from_arrays(list(columns.values()), names=list(columns)), filled
 
 
-def _classes(model: TableModel, batch: Any, block: Block) -> FloatArray:
+def _classes(model: FittedTable, batch: Any, block: Block) -> FloatArray:
     """Return the posterior of the classes of the description given the known cells and the target, (n, k)."""
     description = model.description_
-    weights = np.array(description.predict_proba(to_cells(block)))
+    weights = np.array(description.score(to_cells(block), "posterior"))
     if model.schema_.target not in batch.schema.names:
         return weights
     targets = Targets.of(batch.column(model.schema_.target), model.schema_)
@@ -64,7 +64,7 @@ def _classes(model: TableModel, batch: Any, block: Block) -> FloatArray:
     return weights
 
 
-def _predict_cells(model: TableModel, feature: Feature, weights: FloatArray, random: Any) -> npt.NDArray[Any]:
+def _predict_cells(model: FittedTable, feature: Feature, weights: FloatArray, random: Any) -> npt.NDArray[Any]:
     """Return the expected cells of a feature, or drawn ones, (n,)."""
     factor: Any = model.description_.joint_.conditional
     factor = factor.factors[feature.kind]

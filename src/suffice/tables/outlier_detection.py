@@ -74,7 +74,8 @@ def _scored(model: TableModel, table: Any) -> Iterator[tuple[Any, Any, Any, int]
     for batch, block in model.blocks(table):
         cells = to_cells(block)
         joint = description.joint_
-        parts, base = joint.contributions(description._readable(joint, cells))
+        conditional: Any = joint.conditional
+        parts, base = joint.contributions(conditional.readable(cells))
         stacked = np.stack(parts, axis=2)
         best = (base + stacked.sum(axis=1)).argmax(axis=1)
         surprise = -np.take_along_axis(stacked, best[:, None, None], axis=2)[:, :, 0]

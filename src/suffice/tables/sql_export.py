@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from suffice.column_kinds import TRUTHS
 from suffice.generative.conditional import Conditional, Linear
 from suffice.generative.correlated import Correlated
 from suffice.generative.event_models import Categories
 from suffice.generative.independent import Independent
+from suffice.generative.joint import Joint
 from suffice.generative.product import Product
 from suffice.kernels.sql.dialect import Dialect, dialect_of, quoted, quoted_path
 from suffice.kernels.sql.scores import Scores, Scoring, unused_prefix
@@ -25,6 +25,7 @@ from suffice.tables.encoding import encode_values
 from suffice.tables.errors import TableError
 from suffice.tables.predictors.linear import LinearPredictor
 from suffice.tables.predictors.naive_bayes import NaiveBayesPredictor
+from suffice.tables.predictors.scorers import Scorer, scorer_of
 from suffice.tables.pushdown.columns import date_part_numbers, sql_date_part, term_columns
 from suffice.tables.schema import Feature, Field, Schema
 
@@ -78,6 +79,8 @@ def to_sql(
     if hasattr(estimator, "to_sql"):
         written: str = estimator.to_sql(dialect, table=table, keep=keep)
         return written
+    from sklearn.utils.validation import check_is_fitted
+
     check_is_fitted(estimator)
     names = _columns(estimator, columns)
     spoken = dialect_of(dialect)
@@ -116,26 +119,30 @@ def estimator_query(estimator: Any, scoring: Scoring, kinds: Sequence[str] = (),
     among
         All classes, if the estimator has only some of them.
     """
-    spoken, names = scoring.dialect, scoring.names()
-    if hasattr(estimator, "joint_"):
-        joint = estimator.joint_
-        scores = class_scores(joint.conditional, names, spoken, kinds)
-        found = Posterior(scores, joint.labels, joint.log_prior, joint.prior, joint.temperature)
-        return classifier_query(scoring, found.among(among, spoken))
-    if hasattr(estimator, "_scores_of_classes"):
-        coef, intercept = estimator._scores_of_classes()
-        k = len(coef)
-        scores = Scores(spoken).linear(names, coef, intercept)
-        found = Posterior(scores, Labels.of(estimator.classes_), np.zeros(k), np.full(k, 1 / k), 1.0)
-        return classifier_query(scoring, found.among(among, spoken))
+    scorer = scorer_of(estimator)
+    if scorer is not None:
+        return scorer_query(scorer, scoring, kinds, among)
     if hasattr(estimator, "_linear"):
         coef, intercept = estimator._linear()
         if len(coef) != 1:
             raise ValueError(f"a regression of {len(coef)} targets cannot be written as one SELECT: fit one for each")
-        (predictor,) = Scores(spoken).linear(names, coef, intercept)
+        (predictor,) = Scores(scoring.dialect).linear(scoring.names(), coef, intercept)
         link = estimator._response().link.name if hasattr(estimator, "_response") else "identity"
         return scoring.numbers(predictor, link, PREDICTION)
     raise ValueError(f"{type(estimator).__name__} cannot be written as a SELECT: use predict")
+
+
+def scorer_query(scorer: Scorer, scoring: Scoring, kinds: Sequence[str] = (), among: Labels | None = None) -> str:
+    """Return the query of a scorer of classes; the parameters are those of :func:`estimator_query`."""
+    spoken, names = scoring.dialect, scoring.names()
+    if isinstance(scorer, Joint):
+        scores = class_scores(scorer.conditional, names, spoken, kinds)
+        found = Posterior(scores, scorer.labels, scorer.log_prior, scorer.prior, scorer.temperature)
+    else:
+        k = len(scorer.coef)
+        scores = Scores(spoken).linear(names, scorer.coef, scorer.intercept)
+        found = Posterior(scores, scorer.labels, np.zeros(k), np.full(k, 1 / k), 1.0)
+    return classifier_query(scoring, found.among(among, spoken))
 
 
 class Posterior(NamedTuple):
@@ -625,7 +632,10 @@ def table_query(model: Any, dialect: str, table: str, keep: Sequence[str] = ()) 
         expressions, kinds = _designed(predictor, cells), []
     steps = cells.steps(dict.fromkeys(feature.column for feature in used))
     scoring = Scoring(spoken, quoted_path(table, spoken), expressions, tuple(keep), steps)
-    return estimator_query(predictor.inner, scoring, kinds, model._labels if schema.task == "classes" else None)
+    if schema.task != "classes":
+        return estimator_query(predictor.inner, scoring)
+    assert predictor.scorer is not None
+    return scorer_query(predictor.scorer, scoring, kinds, model._labels)
 
 
 def _check_names(keep: Sequence[str], model: Any) -> None:

@@ -15,17 +15,17 @@ from suffice.tables.schema import Field
 from suffice.tables.sources.base import arrow
 
 if TYPE_CHECKING:
-    from suffice.tables.model import TableModel
+    from suffice.tables.fitted import FittedTable
 
 
-def draw_rows(model: TableModel, n: int, random_state: int | None) -> Any:
+def draw_rows(model: FittedTable, n: int, random_state: int | None) -> Any:
     """Draw rows with their target as an Arrow table: the class, then the cells; or the cells, then the number.
 
     Numbers outside the observed range are drawn again, from the distribution truncated to it.
     """
     pa = arrow()
     random = np.random.default_rng(random_state)
-    joint = model.description_._source()
+    joint = model.description_.joint_
     codes = joint.draw_classes(n, random)
     cells: Any = joint.conditional.sample(codes, random)
     kinds = {kind: iter(columns) for kind, columns in cells.items()}
@@ -59,7 +59,7 @@ def _column(field: Field, features: dict[tuple[str, str | None], list[Any]], n: 
     return pa.array([None if cell is None else format_cell(cell, field) for cell in features[field.name, None]])
 
 
-def _target(model: TableModel, codes: Any, table: Any, random: np.random.Generator) -> Any:
+def _target(model: FittedTable, codes: Any, table: Any, random: np.random.Generator) -> Any:
     pa = arrow()
     if model.schema_.task == "classes":
         return pa.array([model._labels.names[code] for code in codes])

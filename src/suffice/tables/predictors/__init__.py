@@ -6,7 +6,7 @@ from typing import Any
 
 from suffice.model_types import MODEL_TYPES, ModelType, Task
 from suffice.statistics import Labels
-from suffice.store import Contents, Stored
+from suffice.store import Contents
 from suffice.tables.predictors.base import Effects, EncodedRows, Predictor, ignore_warnings
 from suffice.tables.predictors.linear import LinearPredictor
 from suffice.tables.predictors.local import LocalPredictor
@@ -29,5 +29,5 @@ def restore_predictor(settings: Any, contents: Contents, task: Task, labels: Lab
     """Return the predictor that a model file holds."""
     predictor = make_predictor(MODEL_TYPES[settings["form"]], task, labels)
     predictor.restore(settings)
-    predictor.inner = Stored.kinds[contents.kind]._from_contents(contents)
+    predictor.restore_estimator(contents)
     return predictor

@@ -6,6 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from suffice.statistics.base import FloatArray
 from suffice.store import Contents
 from suffice.tables.encoding import Block
 from suffice.tables.errors import TableError
+from suffice.tables.predictors.scorers import Scorer, read_scorer, scorer_of
 
 if TYPE_CHECKING:
     from suffice.tables.predictors.naive_bayes import Description
@@ -45,7 +47,9 @@ class Predictor(ABC):
     """
 
     reads: ClassVar[tuple[str, ...]]
-    inner: Any  # the estimator
+    _inner: Any = None  # the estimator; None if it was not fitted, or is in a file and was not needed
+    _stored: Contents | None = None  # contents of a file
+    _stored_scorer: Scorer | None = None
     penalty: float = 1.0  # of the coefficients of a regression
     columns: int = 0  # number of columns of the design matrix
 
@@ -53,6 +57,27 @@ class Predictor(ABC):
         self.model_type = model_type
         self.task = task
         self.labels = labels
+
+    @property
+    def inner(self) -> Any:
+        """The estimator; that of a file is loaded when it is first needed."""
+        if self._inner is None and self._stored is not None:
+            self.inner = _load_estimator(self._stored)
+        return self._inner
+
+    @inner.setter
+    def inner(self, estimator: Any) -> None:
+        self._inner, self._stored, self._stored_scorer = estimator, None, None
+
+    @property
+    def estimator(self) -> Any:
+        """The estimator, as users see it."""
+        return self.inner
+
+    @property
+    def scorer(self) -> Scorer | None:
+        """What scores rows of the design matrix; None if only the estimator does."""
+        return scorer_of(self.inner) if self._stored_scorer is None else self._stored_scorer
 
     @abstractmethod
     def prepare(self, sample: Block) -> None:
@@ -118,8 +143,32 @@ class Predictor(ABC):
 
     def contents(self) -> Contents:
         """Return the file contents of the estimator."""
+        if self._stored is not None:
+            return self._stored
         found: Contents = self.inner._contents()
         return found
+
+    def restore_estimator(self, contents: Contents) -> None:
+        """Set the estimator to that of a file; it is loaded now only if predictions need it."""
+        self._stored, self._stored_scorer = contents, read_scorer(contents)
+        if self._stored_scorer is None:
+            _ = self.inner
+
+
+#: Package of each estimator that a file may hold.
+_PACKAGES = {
+    "GDA": "suffice.generative",
+    "LinearRegression": "suffice.discriminative",
+    "LocallyWeightedRegression": "suffice.discriminative",
+    "LogisticRegression": "suffice.discriminative",
+    "PoissonRegression": "suffice.discriminative",
+    "SoftmaxRegression": "suffice.discriminative",
+    "TextClassifier": "suffice.text",
+}
+
+
+def _load_estimator(contents: Contents) -> Any:
+    return getattr(import_module(_PACKAGES[contents.kind]), contents.kind)._from_contents(contents)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import IO, Any, Self, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,8 @@ import scipy
 
 from suffice.data.dataset import Piece
 from suffice.data.stream import StreamDataset
-from suffice.discriminative.summary import Summary
+from suffice.generative.joint import Joint
+from suffice.kernels.engine import engine_for
 from suffice.kernels.libraries import is_sparse
 from suffice.model_types import ModelType, Task
 from suffice.statistics import Labels, LostDigitsError, NormalEquations, Statistics
@@ -37,6 +38,9 @@ from suffice.tables.errors import TableError, digits_error
 from suffice.tables.predictors.base import Effects, EncodedRows, Predictor, ignore_warnings
 from suffice.tables.predictors.naive_bayes import Description
 from suffice.tables.prefetch import prefetch
+
+if TYPE_CHECKING:
+    from suffice.discriminative.summary import Summary
 
 R = TypeVar("R")
 
@@ -209,27 +213,27 @@ class LinearPredictor(Predictor):
         matrix = self.design.encode(block)
         if self.task != "classes":
             return np.asarray(self.inner.predict(matrix))
-        if self.model_type.generative:
-            joint = self.inner.joint_
-            found = self.inner.score_rows([joint], matrix, "joint")[0] / joint.temperature
+        scorer = self.scorer
+        if isinstance(scorer, Joint):
+            found = scorer.read(engine_for(None, matrix), matrix, "joint") / scorer.temperature
         else:
-            coef, intercept = self.inner._scores_of_classes()
-            found = matrix @ coef.T + intercept
+            assert scorer is not None
+            found = matrix @ scorer.coef.T + scorer.intercept
         scores = np.full((block.rows, len(self.labels)), -np.inf)  # of a class without rows
-        scores[:, self.labels.positions(Labels.of(self.inner.classes_))] = found
+        scores[:, self.labels.positions(scorer.labels)] = found
         return np.asarray(scores)
 
     def effects(self, block: Block) -> Effects:
         """Return the contribution of each feature to the scores."""
         matrix = self.design.encode(block)
-        if self.model_type.generative:
-            joint = self.inner.joint_
-            parts, base = joint.contributions(matrix)
+        scorer = self.scorer
+        if isinstance(scorer, Joint):
+            parts, base = scorer.contributions(matrix)
             return Effects(
-                [self.design.sum_by_feature(part) / joint.temperature for part in parts], base / joint.temperature
+                [self.design.sum_by_feature(part) / scorer.temperature for part in parts], base / scorer.temperature
             )
-        if self.task == "classes":
-            coef, intercept = self.inner._scores_of_classes()
+        if scorer is not None:
+            coef, intercept = scorer.coef, scorer.intercept
         else:
             coef, intercept = np.atleast_2d(self.inner.coef_), np.atleast_1d(self.inner.intercept_)
         parts = [self.design.sum_by_feature(_times(matrix, row)) for row in coef]
@@ -237,6 +241,8 @@ class LinearPredictor(Predictor):
 
     def summary(self, level: float) -> Summary:
         """Return the coefficients in the units and levels of the table, with standard errors and tests."""
+        from suffice.discriminative.summary import Summary
+
         named = copy.copy(self.inner)  # which answers by the names of the columns, where the predictor reads arrays
         named.feature_names_in_ = np.array(_column_names(self.design), dtype=object)
         with ignore_warnings():

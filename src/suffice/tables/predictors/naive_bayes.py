@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import partial
-from typing import Any, Self
+from collections.abc import Iterable, Mapping
+from functools import cached_property, partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from suffice import validation
 from suffice.column_kinds import FEATURE_KINDS
-from suffice.generative import MixedNB
 from suffice.generative.categories import Coded
-from suffice.generative.product import Bags, Cells, kind_of, pruned, summarise
+from suffice.generative.joint import Joint, What
+from suffice.generative.product import Bags, Cells, Product, class_weights, kind_of, pruned, summarise
 from suffice.kernels import Batch, ThreadEngine
-from suffice.statistics import Labels, LostDigitsError, Statistics
+from suffice.kernels.engine import engine_for
+from suffice.statistics import Labels, LostDigitsError, Parts, Statistics
 from suffice.statistics.base import FloatArray
+from suffice.store import Contents, Stored
+from suffice.store.parameters import decode_parameters, encode_parameters
 from suffice.tables.encoding import Block
 from suffice.tables.errors import TableError, digits_error
 from suffice.tables.predictors.base import Effects, EncodedRows, Predictor
+from suffice.tables.predictors.scorers import Scorer
 from suffice.tables.schema import Feature
+
+if TYPE_CHECKING:
+    from suffice.generative.mixed_nb import MixedNB
 
 _ENGINE = ThreadEngine()
 
@@ -45,20 +54,124 @@ def _part(kind: str, block: Block, places: tuple[int, ...]) -> Any:
     return np.stack(columns).T  # in column order, as they are in memory
 
 
-class Description(MixedNB):
-    """Naive Bayes over blocks of a table."""
+#: Parameters of :class:`suffice.MixedNB`, as a file names them.
+_PARAMETERS: dict[str, Any] = {
+    "alpha": 1.0,
+    "columns": None,
+    "n_jobs": None,
+    "priors": None,
+    "temperature": 1.0,
+    "var_smoothing": 1e-9,
+}
+
+
+class Description(Stored):
+    """Naive Bayes over blocks of a table: the sums, and the p(x, y) that is estimated from them, without scikit-learn.
+
+    A file holds it as it holds a :class:`suffice.MixedNB`; :meth:`estimator` returns that estimator.
+
+    Parameters
+    ----------
+    column_kinds
+        The kind of each feature, by name.
+    parameters
+        Parameters of MixedNB that differ from its defaults.
+    """
+
+    statistics_: Any  # Parts, the sums; missing before the first rows
+
+    def __init__(self, column_kinds: Mapping[str, str], parameters: Mapping[str, Any] = MappingProxyType({})) -> None:
+        self.column_kinds_ = dict(column_kinds)
+        self.parameters = {**_PARAMETERS, **parameters}
 
     @classmethod
     def over(cls, features: tuple[Feature, ...]) -> Self:
         """Return an unfitted model of these features."""
-        model = cls()
-        model._hold_parameters()
-        model.column_kinds_ = {feature.name: feature.kind for feature in features}
-        model.feature_names_in_ = np.array([feature.name for feature in features], dtype=object)
-        model.n_features_in_ = len(features)
+        return cls({feature.name: feature.kind for feature in features})
+
+    def set_statistics(self, statistics: Parts) -> Self:
+        """Replace the sums."""
+        self.statistics_ = statistics
+        vars(self).pop("joint_", None)
+        return self
+
+    def with_params(self, *, temperature: float) -> Self:
+        """Return the model of the same sums with another temperature."""
+        found = type(self)(self.column_kinds_, {**self.parameters, "temperature": temperature})
+        return found.set_statistics(self.statistics_)
+
+    @cached_property
+    def joint_(self) -> Joint:
+        """The estimated p(x, y)."""
+        known, given = pruned(self.statistics_), self.parameters
+        if given["priors"] is None:
+            prior = validation.shares(known.labels, class_weights(known))
+        else:
+            prior = validation.priors(given["priors"], known.labels)
+        conditional = Product.estimate(known, given["alpha"], given["var_smoothing"])
+        return Joint(known.labels, prior, conditional, float(given["temperature"]))
+
+    @property
+    def class_count_(self) -> FloatArray:
+        """The weight of the rows of each class, (k,)."""
+        return class_weights(self.statistics_)
+
+    def score(self, cells: Cells, what: What) -> FloatArray:
+        """Return one score, or one for each class, of every row."""
+        conditional: Any = self.joint_.conditional
+        x = conditional.readable(cells)
+        scores: FloatArray = self.joint_.read(engine_for(None, x), x, what)
+        return scores
+
+    def log_evidence(self, cells: Cells) -> FloatArray:
+        """Return log p(x) of each row, (n,)."""
+        base: Any = self.joint_.conditional.log_base(cells)
+        return np.asarray(self.score(cells, "evidence") + base)
+
+    def __add__(self, other: Self) -> Self:
+        found = type(self)(self.column_kinds_, self.parameters)
+        return found.set_statistics(self.statistics_ + other.statistics_)
+
+    def estimator(self) -> MixedNB:
+        """Return the estimator of the same sums and parameters."""
+        from suffice.generative.mixed_nb import MixedNB
+
+        return MixedNB._from_contents(self._contents())
+
+    def _contents(self) -> Contents:
+        labels = self.statistics_.labels
+        classes = validation.classes_array(labels, np.array(labels.names))
+        return Contents(
+            kind=type(self).__name__,
+            settings={
+                "parameters": encode_parameters(self.parameters),
+                "chosen": {},
+                "classes": {"names": list(labels), "dtype": classes.dtype.kind},
+                "classes_fixed": False,
+                "features": len(self.column_kinds_),
+                "feature_names": list(self.column_kinds_),
+                "digits_lost": 0.0,
+                "column_kinds": [[name, kind] for name, kind in self.column_kinds_.items()],
+            },
+            statistics={"sum": self.statistics_},
+            arrays={},
+        )
+
+    @classmethod
+    def _from_contents(cls, contents: Contents) -> Self:
+        settings = contents.settings
+        model = cls(dict(settings["column_kinds"]), decode_parameters(settings["parameters"]))
+        if len(model.column_kinds_) != int(settings["features"]):
+            raise ValueError(f"column_kinds has {len(model.column_kinds_)} kinds for {settings['features']} features")
+        statistics: Any = contents.statistics["sum"]
+        labels = Labels(tuple(settings["classes"]["names"]))
+        if statistics.labels != labels:
+            raise ValueError(f"the sum is of the classes {list(statistics.labels)!r}, the model of {list(labels)!r}")
+        model.set_statistics(statistics)
+        _ = model.joint_
         return model
 
-    def sum_block(self, block: Block, codes: npt.NDArray[np.int64], labels: Labels) -> Statistics:
+    def sum_block(self, block: Block, codes: npt.NDArray[np.int64], labels: Labels) -> Parts:
         """Return the sum over rows."""
         try:
             return _ENGINE.accumulate(partial(summarise, labels), Batch(to_cells(block), codes))
@@ -71,11 +184,14 @@ class Description(MixedNB):
     @property
     def is_empty(self) -> bool:
         """Whether no row was learned."""
-        return "_memory" not in vars(self)
+        return "statistics_" not in vars(self)
 
     def levels(self) -> dict[str, tuple[str, ...]]:
         """Return the categories of each categorical feature."""
-        return {str(name): tuple(map(str, found)) for name, found in self.categories_.items()}
+        names = [name for name, kind in self.column_kinds_.items() if kind == "category"]
+        conditional: Any = self.joint_.conditional
+        found = conditional.factors["category"].vocabularies if names else ()
+        return {name: tuple(map(str, levels)) for name, levels in zip(names, found, strict=True)}
 
     def known(self) -> dict[str, FloatArray]:
         """Return the number of rows of each class in which each feature is known; texts are never missing."""
@@ -108,7 +224,7 @@ class Description(MixedNB):
 
     def gaps(self) -> dict[str, bool]:
         """Return which features have missing cells."""
-        rows = self._class_weights(self.statistics_).sum()
+        rows = self.class_count_.sum()
         return {name: bool(known.sum() < rows) for name, known in self.known().items()}
 
 
@@ -116,7 +232,17 @@ class NaiveBayesPredictor(Predictor):
     """Naive Bayes on the cells, without a design matrix."""
 
     reads = ("cells",)
-    inner: Description
+    _inner: Description
+
+    @property
+    def scorer(self) -> Scorer:
+        """The estimated p(x, y)."""
+        return self._inner.joint_
+
+    @property
+    def estimator(self) -> Any:
+        """The estimator, with the sums of the description."""
+        return self._inner.estimator()
 
     def prepare(self, sample: Block) -> None:
         """Do nothing: there is no encoding to choose."""
@@ -130,9 +256,7 @@ class NaiveBayesPredictor(Predictor):
 
     def scores(self, block: Block) -> FloatArray:
         """Return log p(x, y), (n, k), divided by the temperature."""
-        joint = self.inner.joint_
-        scores: FloatArray = self.inner.score_rows([joint], to_cells(block), "joint")[0]
-        return scores / joint.temperature
+        return np.asarray(self._inner.score(to_cells(block), "joint") / self._inner.joint_.temperature)
 
     def effects(self, block: Block) -> Effects:
         """Return the contribution of each feature to the scores."""
@@ -149,6 +273,10 @@ class NaiveBayesPredictor(Predictor):
     def remove(self, block: Block, values: npt.NDArray[Any]) -> float:
         """Subtract rows exactly."""
         return subtract_statistics(self.inner, self.inner.sum_block(block, values, self.labels))
+
+    def restore_estimator(self, contents: Contents) -> None:
+        """Set the description to that of a file."""
+        self.inner = Description._from_contents(contents)
 
     def merge(self, other: Any) -> Predictor:
         """Return the model of the rows of both."""

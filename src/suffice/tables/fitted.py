@@ -1,0 +1,471 @@
+"""The fitted model of a table: predictions, explanations, updates and files, without scikit-learn."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.explain import Explanation
+from suffice.metrics import Evaluation
+from suffice.statistics import Labels, NormalEquations
+from suffice.statistics.base import FloatArray, NegativeEvidenceError
+from suffice.store import Contents, Stored, nest_contents, unnest_contents
+from suffice.tables import scan
+from suffice.tables.encoding import Bins, Block, Targets, numeric_ranges
+from suffice.tables.errors import TableError
+from suffice.tables.explanation import explain_rows
+from suffice.tables.imputation import impute_batch
+from suffice.tables.ledger import Ledger, UnknownRowError
+from suffice.tables.model_search import Candidate
+from suffice.tables.predictors import Predictor, restore_predictor
+from suffice.tables.predictors.linear import LinearPredictor
+from suffice.tables.predictors.naive_bayes import Description, subtract_statistics, to_cells
+from suffice.tables.prefetch import prefetch
+from suffice.tables.schema import Schema
+from suffice.tables.sources import open_table
+from suffice.tables.sources.base import Source, Watch, arrow
+from suffice.tables.synthesis import draw_rows
+
+if TYPE_CHECKING:
+    from suffice.discriminative.summary import Summary
+
+#: Parameters of a model of a table, as :class:`suffice.tables.TableModel` documents them.
+PARAMETERS = ("columns", "folds", "in_database", "ledger", "model", "most_rows", "random_state", "task")
+
+Ranges = dict[str, tuple[float, float]]  # of numeric columns, by name
+
+
+class FittedTable(Stored):
+    """A model of a table that was fitted before, as a file holds it.
+
+    :class:`suffice.tables.TableModel`, a scikit-learn estimator, also fits. Commands that predict from a file use this
+    class: scikit-learn takes longer to import than they take.
+    """
+
+    schema_: Schema
+    model_: str
+    candidates_: list[Candidate]
+    predictor_: Predictor
+    rows_: int
+    skipped_: int
+    fitted_rows_: int
+    summed_: str
+    seconds_: float  # that the fit took
+    summed_note_: str
+    _labels: Labels  # the classes
+    _bins: Bins | None  # bins of a numeric target: the classes of the description
+    _description: Description | None  # None if the predictor is naive Bayes itself
+    _noise: float
+    ranges_: dict[str, tuple[float, float]]  # range of each numeric feature, and of the target
+    ledger_: Ledger | None  # of the learned rows
+
+    def __init__(
+        self,
+        model: str = "auto",
+        *,
+        columns: Mapping[str, str] | None = None,
+        task: str | None = None,
+        folds: int = 5,
+        most_rows: int | str | None = "auto",
+        random_state: int = 0,
+        in_database: bool | None = None,
+        ledger: bool = False,
+    ) -> None:
+        self.model = model
+        self.columns = columns
+        self.task = task
+        self.folds = folds
+        self.most_rows = most_rows
+        self.random_state = random_state
+        self.in_database = in_database
+        self.ledger = ledger
+
+    # Predictions.
+
+    @property
+    def estimator_(self) -> Any:
+        """The fitted estimator."""
+        self._check_fitted()
+        return self.predictor_.estimator
+
+    @property
+    def description_(self) -> Description:
+        """Naive Bayes model of the rows of each class."""
+        self._check_fitted()
+        return self.predictor_.inner if self._description is None else self._description
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The classes, (k,)."""
+        self._check_classes()
+        return np.array(self._labels.names)
+
+    @property
+    def noise_(self) -> float:
+        """Root mean square of the residuals."""
+        statistics = getattr(self.estimator_, "statistics_", None)
+        if self.predictor_.model_type.exact and isinstance(statistics, NormalEquations):
+            coef = np.atleast_2d(self.estimator_.coef_)[0]
+            left = statistics.scatter[-1, -1] - statistics.xy[:, 0] @ coef
+            return float(np.sqrt(max(left, 0.0) / max(statistics.total, 1.0)))
+        return self._noise
+
+    def _check_fitted(self) -> None:
+        if "predictor_" not in vars(self):
+            from sklearn.utils.validation import check_is_fitted
+
+            check_is_fitted(self, "predictor_")
+
+    def _check_classes(self) -> None:
+        self._check_fitted()
+        if self.schema_.task != "classes":
+            raise AttributeError(f"this model predicts {self.schema_.task}, not classes: use predict")
+
+    def open(self, table: Any, target: bool = False) -> Source:
+        """Open a table, and check that it has the columns of the model; categories and texts are read as strings."""
+        source = open_table(table)
+        self.schema_.check_columns(source.schema().names, source.name, target)
+        source.read_as_written(self.schema_.strings)
+        return source
+
+    def blocks(self, table: Any) -> Iterator[tuple[Any, Block]]:
+        """Yield the batches of a table, each with its encoded features."""
+        self._check_fitted()
+        source = self.open(table)
+        first = 0
+        for batch in prefetch(source.batches()):
+            yield batch, Block.of(batch, self.schema_, first)
+            first += batch.num_rows
+
+    def _predictions(self, table: Any) -> FloatArray:
+        found = [self.predictor_.predict(block) for _, block in self.blocks(table)]
+        if not found:
+            raise TableError("the table has no rows: there is nothing to predict")
+        return np.concatenate(found)
+
+    def predict(self, table: Any) -> npt.NDArray[Any]:
+        """Return the most probable class, or the expected number, of each row, (n,)."""
+        predictions = self._predictions(table)
+        return self.named(predictions) if self.schema_.task == "classes" else predictions
+
+    def named(self, probabilities: FloatArray) -> npt.NDArray[Any]:
+        """Return the most probable class for each row of probabilities, (n,)."""
+        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+
+    def predict_proba(self, table: Any) -> FloatArray:
+        """Return the probabilities of the classes, (n, k)."""
+        self._check_classes()
+        return self._predictions(table)
+
+    def evaluate(self, table: Any, watch: Watch | None = None) -> Evaluation:
+        """Return the measures of the predictions on a table with known targets.
+
+        Rows of a class that is unknown to the model count as errors: see :class:`suffice.metrics.Evaluation`.
+        """
+        self._check_fitted()
+        seen = Evaluation(self.schema_.task, self._labels)
+        for block, targets in self._labelled_batches(table, watch):
+            found = self.predictor_.predict(block)
+            if self.schema_.task == "classes":
+                codes = targets.places(self._labels)
+                seen.add(found, codes, targets.unknown(codes))
+            else:
+                seen.add(found, targets.values)
+        if not seen.rows:
+            raise TableError(f"no row has a target in {self.schema_.target!r}: there is nothing to compare with")
+        return seen
+
+    def score(self, table: Any, y: Any = None) -> float:
+        """Return the accuracy; R² for numbers and counts."""
+        source = table if y is None else with_target(table, y, self.schema_.target)[0]
+        measures = self.evaluate(source).summary()
+        return measures["accuracy"] if self.schema_.task == "classes" else measures["R²"]
+
+    def explain(self, table: Any) -> list[Explanation]:
+        """Return an explanation of each row: the contribution of each column to the score."""
+        found: list[Explanation] = []
+        for batch, block in self.blocks(table):
+            found.extend(explain_rows(self.predictor_, block, batch))
+        return found
+
+    def summary(self, level: float = 0.95) -> Summary:
+        """Return the coefficients of a regression in the units and levels of the table, with errors and tests.
+
+        Parameters
+        ----------
+        level
+            The probability with which an interval covers the truth.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from suffice import TableModel
+        >>> table = pd.DataFrame({"area": [40, 55, 80, 120, 45, 90], "price": [101.5, 139, 202, 299, 113, 226]})
+        >>> TableModel("linear").fit(table, "price").summary().frame()["coefficient"].round(3)
+        intercept    2.418
+        area         2.479
+        Name: coefficient, dtype: float64
+        """
+        self._check_fitted()
+        predictor = self.predictor_
+        if not isinstance(predictor, LinearPredictor) or predictor.model_type.generative:
+            raise TableError(
+                f"{self.model_} is no regression, and has no coefficients: use explain, or fit model='linear', "
+                "'logistic', 'softmax', 'poisson' or 'additive'"
+            )
+        found = predictor.summary(level)
+        if self.fitted_rows_ < self.rows_:
+            note = f"fitted to {self.fitted_rows_:,} of {self.rows_:,} rows, drawn at random"
+            found = replace(found, inference=replace(found.inference, notes=(*found.inference.notes, note)))
+        return found
+
+    def log_evidence(self, table: Any) -> FloatArray:
+        """Return log p(x) of each row, (n,); it is low for outliers."""
+        found = [self.description_.log_evidence(to_cells(block)) for _, block in self.blocks(table)]
+        if not found:
+            raise TableError("the table has no rows")
+        return np.concatenate(found)
+
+    def sample(self, n: int = 1, random_state: int | None = None) -> Any:
+        """Return an Arrow table of rows, with their target, drawn from the description.
+
+        Numbers outside the observed range are drawn again.
+        """
+        self._check_fitted()
+        if not isinstance(n, int | np.integer) or n < 0:
+            raise ValueError(f"n must be a whole number, 0 or more; got {n!r}")
+        return draw_rows(self, n, random_state)
+
+    def impute(self, table: Any) -> Any:
+        """Return a table as Arrow, with missing cells estimated from the other cells of their row."""
+        pa = arrow()
+        found = [impute_batch(self, batch, block)[0] for batch, block in self.blocks(table)]
+        if not found:
+            raise TableError("the table has no rows")
+        return pa.concat_tables([pa.Table.from_batches([each]) for each in found], promote_options="permissive")
+
+    def _labelled_rows(self, table: Any, watch: Watch | None = None) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
+        """Yield the rows with a target, each block with class codes or numbers."""
+        for block, targets in self._labelled_batches(table, watch):
+            yield block, self._values(targets)
+
+    def _labelled_batches(self, table: Any, watch: Watch | None = None) -> Iterator[tuple[Block, Targets]]:
+        """Yield the rows with a target, each block with its targets."""
+        source = self.open(table, target=True)
+        first, expected = 0, source.rows()
+        for batch in prefetch(source.batches()):
+            block, targets = scan.encode_rows(batch, self.schema_, first)
+            first += batch.num_rows
+            if block.rows:
+                yield block, targets
+            if watch is not None:
+                watch("reading", first, expected)
+
+    def _values(self, targets: Targets) -> npt.NDArray[Any]:
+        return targets.into(self._labels) if self.schema_.task == "classes" else targets.values
+
+    def _codes(self, values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Return the class codes of the description."""
+        return values if self._bins is None else self._bins.codes(values)
+
+    def to_sql(self, dialect: str = "duckdb", *, table: str = "data", keep: Sequence[str] = ()) -> str:
+        """Return a SELECT that computes the predictions inside a database.
+
+        Parameters
+        ----------
+        dialect
+            "duckdb" or "postgresql".
+        table
+            The name of the table, with the columns of the model, of any types; it is quoted. It may include a schema:
+            ``shop.visits`` or ``"My Shop"."visits"``.
+        keep
+            Columns to copy to the result, such as a key.
+
+        Returns
+        -------
+        str
+            The query. Its columns are ``prediction`` and, for classes, a column ``p_<class>`` each, with the values of
+            :meth:`predict_proba`. The models ``"text"`` and ``"local"`` have no query. A cell that :meth:`predict`
+            refuses makes the query fail, with the column's name.
+        """
+        from suffice.tables.sql_export import table_query
+
+        self._check_fitted()
+        return table_query(self, dialect, table, keep)
+
+    # Updates.
+
+    def update(self, table: Any, watch: Watch | None = None) -> Self:
+        """Add rows: the sums become exactly those of a fit to all rows.
+
+        Parameters that were chosen on held-out rows, such as the temperature of a generative model, do not change. An
+        error leaves the model unchanged.
+        """
+        self._refuse_unless_exact("learn more rows exactly")
+        predictor, description, ledger = copy.deepcopy(self.predictor_), copy.deepcopy(self._description), self.ledger_
+        rows, ranges = 0, self.ranges_
+        for block, values in self._labelled_rows(table, watch):
+            predictor.add(block, values)
+            ranges = join_ranges(ranges, numeric_ranges(block))
+            if self.schema_.task != "classes":
+                ranges = join_ranges(ranges, {self.schema_.target: (float(values.min()), float(values.max()))})
+            if description is not None:
+                more = description.sum_block(block, self._codes(values), self._description_labels)
+                description.set_statistics(description.statistics_ + more)
+            if ledger is not None:
+                ledger = ledger.add_rows(block, values, self._labels)
+            rows += block.rows
+        predictor.finish_update()
+        self._take(predictor, description, ledger, self.rows_ + rows)
+        self.ranges_ = ranges
+        return self
+
+    def forget(self, table: Any, watch: Watch | None = None) -> dict[str, float]:
+        """Subtract rows exactly, and return a certificate.
+
+        Without a ledger (``ledger=True`` at the fit), rows that were never learned are refused only if a count or a
+        variance would become negative, and are subtracted otherwise. With a ledger, each row must have been learned, as
+        often as it is given. An error leaves the model unchanged.
+
+        Returns
+        -------
+        dict
+            ``rows``: number of rows subtracted; ``left``: number of rows that remain; ``digits_lost`` and
+            ``digits_kept``: precision of the variance of the worst column; ``verified``: whether a ledger confirmed
+            each row.
+        """
+        self._refuse_unless_exact("forget rows")
+        predictor, description, ledger = copy.deepcopy(self.predictor_), copy.deepcopy(self._description), self.ledger_
+        lost, rows = 0.0, 0
+        try:
+            for block, targets in self._labelled_batches(table, watch):
+                values = self._values(targets)
+                if ledger is not None:
+                    ledger = _remove_from_ledger(ledger, block, targets, values, self._labels)
+                lost = max(lost, predictor.remove(block, values))
+                if description is not None:
+                    gone = description.sum_block(block, self._codes(values), self._description_labels)
+                    lost = max(lost, subtract_statistics(description, gone))
+                rows += block.rows
+        except NegativeEvidenceError as error:
+            raise TableError(
+                f"some of these rows were never learned, or were forgotten before ({error}): nothing was forgotten"
+            ) from None
+        if rows >= self.rows_:
+            raise TableError("these are all rows that the model has learned: nothing would be left of it")
+        predictor.finish_update()
+        self._take(predictor, description, ledger, self.rows_ - rows)
+        digits = {"digits_lost": lost, "digits_kept": 15.9 - lost}
+        return {"rows": rows, "left": self.rows_, **digits, "verified": ledger is not None}
+
+    def _take(self, predictor: Any, description: Description | None, ledger: Ledger | None, rows: int) -> None:
+        self.predictor_, self._description, self.ledger_ = predictor, description, ledger
+        self.rows_ = self.fitted_rows_ = rows
+
+    @property
+    def _description_labels(self) -> Labels:
+        return self._labels if self._bins is None else self._bins.labels
+
+    def _refuse_unless_exact(self, what: str) -> None:
+        self._check_fitted()
+        if not self.predictor_.model_type.exact:
+            raise self.predictor_.unsupported(what)
+
+    # Files.
+
+    def _contents(self) -> Contents:
+        self._check_fitted()
+        parts = {"predictor": self.predictor_.contents()}
+        if self._description is not None:
+            parts["description"] = self._description._contents()
+        if self.ledger_ is not None:
+            parts["ledger"] = self.ledger_.contents()
+        return nest_contents(
+            "TableModel",
+            {
+                "parameters": {
+                    **{name: getattr(self, name) for name in PARAMETERS},
+                    "columns": dict(self.columns) if self.columns else None,
+                },
+                "schema": self.schema_.to_plain(),
+                "classes": list(self._labels),
+                "bins": None if self._bins is None else self._bins.edges.tolist(),
+                "predictor": {"form": self.model_, **self.predictor_.settings()},
+                "candidates": [
+                    {**vars(each), "seconds": 0.0} for each in self.candidates_
+                ],  # the same fit writes the same file
+                "rows": self.rows_,
+                "skipped": self.skipped_,
+                "noise": self._noise,
+                "fitted_rows": self.fitted_rows_,
+                "summed": self.summed_,
+                "ranges": {name: list(span) for name, span in self.ranges_.items()},
+            },
+            parts,
+        )
+
+    @classmethod
+    def _from_contents(cls, contents: Contents) -> Self:
+        settings, parts = unnest_contents(contents)
+        model = cls(**settings["parameters"])
+        model.schema_ = Schema.from_plain(settings["schema"])
+        model._labels = Labels(tuple(settings["classes"]))
+        model._bins = None if settings["bins"] is None else Bins(np.array(settings["bins"]))
+        model.model_ = settings["predictor"]["form"]
+        model.predictor_ = restore_predictor(
+            settings["predictor"], parts["predictor"], model.schema_.task, model._labels
+        )
+        description = parts.get("description")
+        model._description = None if description is None else Description._from_contents(description)
+        model.ranges_ = {name: (low, high) for name, (low, high) in settings.get("ranges", {}).items()}
+        model.ledger_ = Ledger.from_contents(parts["ledger"]) if "ledger" in parts else None
+        model.candidates_ = [Candidate(**each) for each in settings["candidates"]]
+        model.rows_, model.skipped_ = int(settings["rows"]), int(settings["skipped"])
+        model._noise = float(settings["noise"])
+        model.fitted_rows_ = int(settings["fitted_rows"])
+        model.summed_ = str(settings.get("summed", scan.HERE))
+        return model
+
+
+def with_target(table: Any, target: Any, name: str = "target", strings: Any = ()) -> tuple[Source, str]:
+    """Return the table as a source with the target as a column, and the name of that column."""
+    source = open_table(table, strings=strings)
+    if isinstance(target, str | int):
+        return source, str(target)
+    pa = arrow()
+    if not hasattr(target, "__len__"):
+        raise TypeError(f"the target is the name of a column, or one value for each row; got {type(target).__name__}")
+    values = target.to_list() if hasattr(target, "to_list") else list(target)
+    whole = pa.Table.from_batches(list(source.batches()), source.schema())
+    if len(values) != whole.num_rows:
+        rows = whole.num_rows
+        raise TableError(f"the table has {rows} rows and the target {len(values)}: there must be one for each")
+    values = [value.item() if isinstance(value, np.generic) else value for value in values]
+    both = open_table(whole.append_column(name, pa.array(values, from_pandas=True)))
+    both.categorical = source.categorical
+    return both, name
+
+
+def join_ranges(one: Ranges, two: Ranges) -> Ranges:
+    """Return the union of ranges."""
+    spans = {name: [each[name] for each in (one, two) if name in each] for name in {**one, **two}}
+    return {name: (min(low for low, _ in some), max(high for _, high in some)) for name, some in spans.items()}
+
+
+def _remove_from_ledger(
+    ledger: Ledger, block: Block, targets: Targets, values: npt.NDArray[Any], labels: Labels
+) -> Ledger:
+    """Return a ledger without the rows of a block; raise for the first row that is not in it."""
+    try:
+        return ledger.remove_rows(block, values, labels)
+    except UnknownRowError as error:
+        row = block.first + int(np.flatnonzero(targets.known)[error.row]) + 1
+        raise TableError(
+            f"row {row} was never learned, or is given more often than it was learned (it is not in the model's "
+            "ledger): nothing was forgotten"
+        ) from None

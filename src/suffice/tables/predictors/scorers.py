@@ -1,0 +1,96 @@
+"""Scorers of a design matrix: what predicts and explains, read from an estimator or from its file contents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from suffice import validation
+from suffice.discriminative.coefficients import add_first_class, add_last_class, centre_classes, split_theta
+from suffice.generative.correlated import STRUCTURES, estimate_gaussians
+from suffice.generative.joint import Joint
+from suffice.statistics import Labels
+from suffice.statistics.base import FloatArray
+from suffice.statistics.moments import ClassMoments
+from suffice.store import Contents, check_shapes
+from suffice.store.parameters import decode_parameters
+
+
+@dataclass(frozen=True, eq=False)
+class LinearScores:
+    """Scores of classes that are linear in x; their softmax is p(y | x)."""
+
+    labels: Labels
+    coef: FloatArray  # (k, d)
+    intercept: FloatArray  # (k,)
+
+
+Scorer = Joint | LinearScores
+
+
+def scorer_of(estimator: Any) -> Scorer | None:
+    """Return the scorer of a fitted estimator; None of one that predicts numbers."""
+    if hasattr(estimator, "joint_"):
+        joint: Joint = estimator.joint_
+        return joint
+    if hasattr(estimator, "_scores_of_classes"):
+        return LinearScores(Labels.of(estimator.classes_), *estimator._scores_of_classes())
+    return None
+
+
+def read_scorer(contents: Contents) -> Scorer | None:
+    """Return the scorer of an estimator in a file, without the estimator; None where that has to be loaded.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> settings = {"parameters": {"fit_intercept": True}, "features": 1, "classes": {"names": ["a", "b"]}}
+    >>> scorer = read_scorer(Contents("LogisticRegression", settings, {}, {"theta": np.array([[1.0], [2.0]])}))
+    >>> scorer.coef.tolist(), scorer.intercept.tolist()
+    ([[0.0], [2.0]], [0.0, 1.0])
+    """
+    match contents.kind:
+        case "GDA":
+            return _read_discriminant(contents)
+        case "LogisticRegression" | "SoftmaxRegression" if "coef" not in contents.arrays:  # none was assigned
+            return _read_coefficients(contents)
+    return None
+
+
+def _fitted_parameters(settings: Any) -> Any:
+    """Return the parameters of the fit, as JSON values."""
+    return settings.get("fitted_parameters", settings["parameters"])
+
+
+def _read_coefficients(contents: Contents) -> LinearScores:
+    settings, theta = contents.settings, contents.arrays["theta"]
+    labels = Labels(tuple(settings["classes"]["names"]))
+    has_intercept = bool(_fitted_parameters(settings)["fit_intercept"])
+    check_shapes(contents.arrays, {"theta": (int(settings["features"]) + int(has_intercept), theta.shape[1])})
+    if contents.kind == "SoftmaxRegression":
+        coef, intercept = add_last_class(*split_theta(theta, has_intercept))
+    elif len(labels) > 2:
+        coef, intercept = split_theta(centre_classes(theta, len(labels)), has_intercept)
+    else:
+        coef, intercept = add_first_class(*split_theta(theta, has_intercept))
+    if len(coef) != len(labels):
+        raise ValueError(f"theta has {theta.shape[1]} columns for the classes {list(labels)!r}")
+    return LinearScores(labels, coef, intercept)
+
+
+def _read_discriminant(contents: Contents) -> Joint | None:
+    settings, statistics = contents.settings, contents.statistics["sum"]
+    given = decode_parameters(_fitted_parameters(settings))
+    unsettled = (None, "auto")  # chosen on held-out rows, or dependent on whether the covariance is singular
+    if not isinstance(statistics, ClassMoments) or given["shrinkage"] in unsettled or given["temperature"] == "auto":
+        return None
+    labels = Labels(tuple(settings["classes"]["names"]))
+    if statistics.labels != labels:
+        raise ValueError(f"the sum is of the classes {list(statistics.labels)!r}, the model of {list(labels)!r}")
+    if given["priors"] is None:
+        prior = validation.shares(labels, statistics.weights)
+    else:
+        prior = validation.priors(given["priors"], labels)
+    structure, unbiased = STRUCTURES[given["covariance"]], bool(given.get("unbiased", False))
+    conditional = estimate_gaussians(statistics, structure, given["shrinkage"], unbiased=unbiased)
+    return Joint(labels, prior, conditional, float(given["temperature"]))
