@@ -1,4 +1,4 @@
-"""What all estimators share: the parameters of a fit, attributes read from sums, predictions for datasets in parts."""
+"""Base of all estimators: the parameters of a fit, attributes from sums, predictions for datasets in parts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ R = TypeVar("R")
 
 
 def write_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of an estimator as JSON values; a family is written as its name, or that of its class.
+    """Return the parameters of an estimator as JSON values; a family is stored by its name, or its class name.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def _read_family(plain: Mapping[str, Any], given: Mapping[str, type]) -> Any:
 
 #: Parameters of the execution, which do not change the result: they take effect whenever they are set.
 RUNNING = ("n_jobs", "device")
-#: The names of the parameters of each class: to read them from its signature takes as long as a pass over 100 rows.
+#: Cache of the parameter names of each class: reading a signature takes as long as a pass over 100 rows.
 _PARAMETERS: WeakKeyDictionary[type, tuple[str, ...]] = WeakKeyDictionary()
 
 
@@ -221,7 +221,7 @@ class ReadFromStatistics(FittedParameters):
         ----------
         **params
             The parameters to change, by name; the others are those of the last fit. Parameters that change what is
-            summed are refused.
+            summed raise.
 
         Returns
         -------
@@ -328,18 +328,18 @@ PER_ROW = ("offset", "exposure")
 
 
 def row_wise(*names: str, **several: tuple[str, ...]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let a method that answers row by row answer datasets in parts, too, where their rows are.
+    """Extend a method that predicts row by row to datasets in parts, on their workers.
 
-    The result is computed when it is asked for, and of the kind of X: a Dask array, or a Spark data frame with one more
-    column, of this name. Of a stream it is an iterator over the answers to each batch.
+    The result is lazy, and of the kind of X: a Dask array, or a Spark data frame with one more column, of this name.
+    For a stream it is an iterator over the results of each batch.
 
     Parameters
     ----------
     *names
-        The column of the answers; or several, of a method that returns a tuple of arrays. Of Dask the result is a tuple
-        of arrays, then; of Spark, a data frame with all columns.
+        The column of the results; or several, for a method that returns a tuple of arrays. With Dask the result is then
+        a tuple of arrays; with Spark, a data frame with all columns.
     **several
-        By the name of an argument, the columns that are added where the argument is given.
+        By the name of an argument, the columns that are added if the argument is given.
     """
 
     def decorate(method: Callable[P, R]) -> Callable[P, R]:
@@ -372,7 +372,7 @@ def row_wise(*names: str, **several: tuple[str, ...]) -> Callable[[Callable[P, R
 
 
 def _columns_read(model: Any, X: Any) -> list[str] | None:
-    """Return the columns of a cluster's data frame that a model reads, where it knows; others stay beside them."""
+    """Return the columns of a cluster's data frame that a model reads, if known; others are passed through."""
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
         return list(names)
@@ -382,8 +382,8 @@ def _columns_read(model: Any, X: Any) -> list[str] | None:
     if texts is None or len(texts) == 1:
         return texts
     raise ValueError(
-        f"X has {len(texts)} columns of strings, {texts}, and {type(model).__name__} reads one text a row: leave one, "
-        "and put the others, such as a key, into a struct or a type other than strings"
+        f"X has {len(texts)} columns of strings, {texts}, and {type(model).__name__} reads one text per row: leave "
+        "one, and put the others, such as a key, into a struct or a type other than strings"
     )
 
 
@@ -393,28 +393,28 @@ def _ask_part(method: str, model: Any, arguments: dict[str, Any], piece: Piece) 
 
 
 class ClassifierInPartsMixin(ClassifierMixin):  # type: ignore[misc]
-    """A classifier of scikit-learn whose score takes rows of a cluster, as its fit does."""
+    """A scikit-learn classifier whose score takes rows of a cluster, as its fit."""
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the accuracy: the share of rows whose class is predicted.
+        """Return the accuracy: the share of rows whose class is predicted correctly.
 
         Parameters
         ----------
         X, y, sample_weight
-            Rows, their classes and weights, as for ``fit``. Rows in parts are read once, where they are.
+            As for ``fit``. Rows in parts are read once, on their workers.
         """
         data = scored_dataset(self, X, y, sample_weight)
         return float(super().score(X, y, sample_weight)) if data is None else accuracy_in_parts(self, data)
 
 
 def accuracy_in_parts(model: Any, data: Dataset) -> float:
-    """Return the share of rows in parts whose class a model predicts."""
+    """Return the accuracy of a model on rows in parts."""
     right, weight = sum_over(data, partial(_right, model_for_parts(model, data)))
     return float(right / weight)
 
 
 def scored_dataset(model: Any, X: Any, y: Any, sample_weight: Any, **others: Any) -> Dataset | None:
-    """Return rows in parts that a fitted model is scored by, and what else belongs to them; None for rows in memory."""
+    """Return rows in parts for the score of a fitted model, and their other entries; None for rows in memory."""
     X = X if getattr(model, "_reads_one_text", False) else open_location(X)
     data = dataset_in_parts(X, y=y, sample_weight=sample_weight, **others)
     if data is not None:

@@ -90,7 +90,7 @@ def naming_cells() -> Iterator[None]:
 
 
 def cell_error(error: NonFiniteError) -> ValueError:
-    """Return the error of a kernel about NaN or infinity in x with scikit-learn's wording, about X; others as they are.
+    """Return a kernel's error about NaN or infinity in x with scikit-learn's wording, about X; others unchanged.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def _frame(model: Any, x: Any, frame: Any, reset: bool) -> npt.NDArray[Any]:
     """Return the numbers of a data frame of Arrow, Polars and the like."""
     numbers = numbers_of(frame)
     if numbers is None:
-        raise ValueError(f"X holds columns that are no numbers, and {type(model).__name__} needs numbers")
+        raise ValueError(f"X has columns that are not numbers, and {type(model).__name__} needs numbers")
     check_columns(model, x, numbers.shape[1], reset)
     return numbers
 
@@ -212,7 +212,7 @@ def _forget_names(model: Any) -> None:
 
 
 def wrong_width(model: Any, found: int, expected: int) -> ValueError:
-    """Return the error about rows with more or fewer columns than those before."""
+    """Return the error for rows with another number of columns than in the fit."""
     return ValueError(f"X has {found} features, but {type(model).__name__} is expecting {expected} features as input")
 
 

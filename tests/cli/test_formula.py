@@ -84,7 +84,7 @@ def test_a_column_of_digits_is_read_as_text_where_asked(table: Path) -> None:
         (["--formula", "low ~ age", "--model", "nb"], "--model does not go with --formula"),
         (["--formula", "low ~ age", "--target", "low"], "--target does not go with --formula"),
         (["--formula", "low ~ age", "--kind", "age=numeric"], "write C(age) for a category"),
-        (["--formula", "low ~ __import__('os')"], "is no function of formulas"),
+        (["--formula", "low ~ __import__('os')"], "is not a function of formulas"),
         (["--formula", "low ~ age", "--positive", "ja"], "has no level 'ja'"),
         (["--target", "low", "--family", "poisson"], "--family goes with --formula"),
         ([], "--target, or a regression with --formula"),

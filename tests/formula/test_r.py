@@ -76,7 +76,7 @@ def test_rows_with_missing_cells_are_left_out_as_by_na_omit() -> None:
     model = formula.fit("y ~ scale(x1) + bs(x2, 4) + group", holes)
     _check_fit(model, expected)
     assert model.rows_ - model.dropped_rows_ == expected["nobs"]
-    assert "4 of 60 rows with missing cells were left out (y 1, x1 2, group 2)" in str(model.summary())
+    assert "4 of 60 rows with missing cells were dropped (y 1, x1 2, group 2)" in str(model.summary())
 
 
 def test_a_dependent_column_has_no_coefficient_and_the_others_keep_their_errors() -> None:

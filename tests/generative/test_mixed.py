@@ -414,7 +414,9 @@ def test_truth_words_are_read_as_booleans() -> None:
     words, y = np.array([["yes"], ["No"], [" YES "], [None]], dtype=object), [0, 1, 0, 1]
     truths = np.array([[True], [False], [True], [None]], dtype=object)
     assert_same(MixedNB(columns={0: "boolean"}).fit(words, y), MixedNB().fit(truths, y), truths)
-    with pytest.raises(ValueError, match="column 0 holds 'maybe' in row 0, which is no number, as the kind 'boolean'"):
+    with pytest.raises(
+        ValueError, match="column 0 holds 'maybe' in row 0, which is not a number, as the kind 'boolean'"
+    ):
         MixedNB(columns={0: "boolean"}).fit(words, y).predict([["maybe"]])
 
 
@@ -472,10 +474,10 @@ def test_unfitted_use() -> None:
         ({"columns": {0: "number"}}, ValueError, r"columns\[0\] is 'number'; the kinds .*'numeric', 'count'.*'ignore'"),
         ({"columns": ["numeric"]}, TypeError, "columns must be a dictionary"),
         ({"columns": dict.fromkeys(range(5), "ignore")}, ValueError, "all columns are ignored"),
-        ({"columns": {3: "numeric"}}, ValueError, "column 3 holds '.*' in row .*, which is no number.*another kind"),
+        ({"columns": {3: "numeric"}}, ValueError, "column 3 holds '.*' in row .*, which is not a number.*another kind"),
         ({"columns": {0: "count"}}, ValueError, "column 0 holds .* in row 0; a count is a whole number.*'numeric'"),
         ({"columns": {1: "boolean"}}, ValueError, "column 1 holds .* in row .*; a boolean is True or False"),
-        ({"columns": {1: "text"}}, ValueError, "column 1 holds .* in row 0, which is no text"),
+        ({"columns": {1: "text"}}, ValueError, "column 1 holds .* in row 0, which is not a text"),
         ({"alpha": -1.0}, ValueError, "alpha is -1"),
         ({"alpha": "lots"}, ValueError, "'lots'"),
         ({"alpha": [1.0, 2.0]}, ValueError, "a dictionary from kind to number"),
@@ -521,10 +523,10 @@ def test_later_rows_that_are_not_of_their_kind() -> None:
     before = model.class_count_.copy()
     for column, cell, words in [
         (0, np.inf, "column 0 holds inf in row 0; it must be finite"),
-        (0, "big", "column 0 holds 'big' in row 0, which is no number"),
+        (0, "big", "column 0 holds 'big' in row 0, which is not a number"),
         (1, -2, "column 1 holds -2 in row 0; a count is 0 or more"),
         (2, 2, "column 2 holds 2 in row 0; a boolean"),
-        (4, 3.5, "column 4 holds 3.5 in row 0, which is no text"),
+        (4, 3.5, "column 4 holds 3.5 in row 0, which is not a text"),
     ]:
         bad = x[:1].copy()
         bad[0, column] = cell

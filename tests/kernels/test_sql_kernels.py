@@ -374,7 +374,7 @@ REFUSED: dict[str, tuple[str, Batch, tuple[Any, ...], str]] = {
         "diagonal_moments",
         Batch(rows_of("(1.0, 0)", "(2.0, 0)"), stop=1),
         (1,),
-        "a part of a relation's rows can be summed only where its position is given",
+        "a range of a relation's rows can be summed only if it has a position",
     ),
 }
 

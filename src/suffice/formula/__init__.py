@@ -1,4 +1,4 @@
-"""Regressions by formulas, as R writes them: terms, categories, splines, and a summary in the words of the table."""
+"""Regressions by R formulas: terms, categories, splines, and summaries with the names of the table."""
 
 from suffice.formula.design import Design, ExtrapolationWarning
 from suffice.formula.errors import FormulaError

@@ -1,4 +1,4 @@
-"""The cells that a formula reads, batch by batch: numbers with NaN, or codes of categories, from any table."""
+"""The cells that a formula reads from any table, in batches: numbers with NaN, or codes of categories."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from suffice.tables.sources import Source, open_table
 
 #: A level of a category: text, a number, or True and False.
 Level = str | float | int | bool
-#: What the cells of a column are taken for.
+#: The kind of a column.
 Kind = Literal["number", "category"]
 
 
@@ -28,7 +28,7 @@ Kind = Literal["number", "category"]
 class Categories:
     """A column of categories."""
 
-    codes: npt.NDArray[np.intp]  # (n,), into the levels; -1 where a cell is missing
+    codes: npt.NDArray[np.intp]  # (n,), positions in the levels; -1 for a missing cell
     levels: tuple[Level, ...]
     ordered: bool = False  # whether the order of the levels is the user's
 
@@ -47,10 +47,10 @@ class Cells:
     rows: int
     first: int = 0  # the position of the first row in the table
     places: npt.NDArray[np.intp] | None = None  # (n,), the position of each row after the first; None for all
-    noted: dict[str, str] = field(default_factory=dict)  # what to warn of, by cause; shared by the blocks of a batch
+    noted: dict[str, str] = field(default_factory=dict)  # warnings by cause, shared by the blocks of a batch
 
     def missing(self) -> dict[str, int]:
-        """Return how many cells of each column are missing."""
+        """Return the number of missing cells of each column."""
         return {name: int(np.count_nonzero(_is_missing(cells))) for name, cells in self.columns.items()}
 
     def incomplete(self) -> npt.NDArray[np.bool_]:
@@ -89,7 +89,7 @@ def _is_missing(cells: Cell) -> npt.NDArray[np.bool_]:
 
 
 class Table:
-    """A table as a formula reads it: a data frame in memory, or a source that is read batch by batch.
+    """A table that a formula reads: a data frame in memory, or a source that is read in batches.
 
     Parameters
     ----------
@@ -112,15 +112,15 @@ class Table:
 
     @property
     def title(self) -> str:
-        """What the table is called in messages."""
+        """The name of the table in messages."""
         return "the data frame" if self._source is None else self._source.name
 
     def check_columns(self, names: Sequence[str], role: str = "the formula") -> None:
-        """Raise where a column is not there, with the closest name, or holds what no formula reads."""
+        """Raise for an unknown column, with the closest name, or one of a kind that formulas do not read."""
         for name in names:
             if name not in self._schema:
                 raise FormulaError(
-                    f"{role} names the column {name!r}, which {self.title} has not; it has {listed(self.names)}"
+                    f"{role} names the column {name!r}, which is not in {self.title}; it has {listed(self.names)}"
                     f"{nearest(name, self.names)}"
                 )
             kind = self._schema[name]
@@ -132,14 +132,14 @@ class Table:
                 )
 
     def kind(self, name: str) -> Kind:
-        """Return what a column is taken for: numbers, or categories (texts, booleans, categorical types)."""
+        """Return the kind of a column: numbers, or categories (texts, booleans, categorical types)."""
         found = self._schema[name]
         if found == nw.Object and self._frame is not None:
             return "number" if _all_numbers(self._frame[name]) else "category"
         return "number" if found.is_numeric() or found == nw.Unknown else "category"
 
     def batches(self, names: Sequence[str]) -> Iterator[Cells]:
-        """Yield the cells of some columns, batch by batch; a data frame in memory is one batch."""
+        """Yield the cells of some columns in batches; a data frame in memory is one batch."""
         kinds = {name: self.kind(name) for name in names}
         if self._frame is not None:
             for name in names:
@@ -200,7 +200,7 @@ def _pandas_categories(series: Any, dtype: Any) -> Categories:
 
 
 def _read_arrow(column: Any, kind: Kind, missing: Sequence[str]) -> Cell:
-    """Return the cells of a column of Arrow; cells that hold a mark of ``missing`` are missing."""
+    """Return the cells of an Arrow column; cells equal to a mark of ``missing`` are missing."""
     import pyarrow as pa
 
     if kind == "number":
@@ -227,7 +227,7 @@ def _categories_of(cells: Sequence[Any]) -> Categories:
 def _without_blanks(
     codes: npt.NDArray[np.intp], levels: Sequence[Level | None], missing: Sequence[str] = (), ordered: bool = False
 ) -> Categories:
-    """Return categories in which blank texts, and the marks of ``missing``, are missing."""
+    """Return categories in which blank texts and the marks of ``missing`` are missing."""
     known = [
         level
         for level in levels
@@ -241,14 +241,14 @@ def _without_blanks(
 def _recoded(
     codes: npt.NDArray[np.intp], levels: Sequence[Level | None], wanted: Sequence[Level], ordered: bool = True
 ) -> Categories:
-    """Return the same cells with other levels; those that are not among them are missing."""
+    """Return the same cells with other levels; cells of levels that are not among them are missing."""
     places = {level: place for place, level in enumerate(wanted)}
     moved = np.array([*(-1 if each is None else places.get(each, -1) for each in levels), -1], dtype=np.intp)
     return Categories(moved[codes], tuple(wanted), ordered)
 
 
 def _level(value: Any) -> Level | None:
-    """Return a cell as a level: a text, a plain number or a truth; None where it is missing."""
+    """Return a cell as a level: a text, a plain number or a boolean; None if it is missing."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or value != value:

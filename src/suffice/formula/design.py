@@ -1,4 +1,4 @@
-"""The design of a formula: the columns that its terms become, and what was learned to make them."""
+"""The design matrix of a formula: the columns of its terms, and their learned transforms."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from suffice.statistics.base import FloatArray
 from suffice.tables.errors import TableError, listed, nearest
 from suffice.user_warnings import warn_user
 
-#: Rows that are evaluated at a time: their columns stay in the cache.
+#: Rows in a block: their columns stay in the cache.
 BLOCK = 32768
-#: A design has at most so many columns.
+#: Most columns of a design.
 MOST_COLUMNS = 20_000
 
 
 class ExtrapolationWarning(UserWarning):
-    """Cells beyond the range in which a spline was learned: the prediction rests on its outer pieces."""
+    """Cells beyond the range in which a spline was learned: the prediction extrapolates its outer pieces."""
 
 
 class DesignColumn(NamedTuple):
@@ -45,12 +45,12 @@ class DesignColumn(NamedTuple):
 
     name: str
     term: str
-    parts: tuple[tuple[int, int, bool], ...]  # of each factor: its number, its column, whether all levels have one
+    parts: tuple[tuple[int, int, bool], ...]  # of each factor: its number, its column, whether all levels have a column
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """The terms of a formula, and the columns that they become.
+    """The terms of a formula, and their columns.
 
     Examples
     --------
@@ -67,8 +67,8 @@ class Design:
 
     terms: tuple[tuple[str, ...], ...]  #: the factors of each term
     intercept: bool
-    transforms: Mapping[str, Transform]  #: what was learned, by the text of the call
-    dropped: tuple[str, ...] = ()  #: columns that depend on others
+    transforms: Mapping[str, Transform]  #: the learned transforms, by the text of the call
+    dropped: tuple[str, ...] = ()  #: collinear columns
     unseen: str = "error"
     _factors: tuple[Expression, ...] = field(init=False, repr=False)
     _columns: tuple[DesignColumn, ...] = field(init=False, repr=False)
@@ -90,7 +90,7 @@ class Design:
 
     @property
     def all_names(self) -> list[str]:
-        """The names of the columns, those that were dropped among them."""
+        """The names of all columns, including those that were dropped."""
         return [column.name for column in self._columns]
 
     @property
@@ -114,7 +114,7 @@ class Design:
         }
 
     def codings(self) -> dict[str, Coding]:
-        """Return the coding of each category, by the name that it has in the columns."""
+        """Return the coding of each category, by its name in the columns."""
         return {_title(factor): coding for factor in self._factors if (coding := self._coding(factor)) is not None}
 
     def drop(self, names: Sequence[str]) -> Self:
@@ -127,7 +127,7 @@ class Design:
         Parameters
         ----------
         data
-            What :func:`suffice.formula.fit` takes. NaN where a cell of a row is missing.
+            A table, as for :func:`suffice.formula.fit`. NaN for rows with a missing cell.
         """
         table = Table(data)
         table.check_columns(self.columns_read)
@@ -191,14 +191,14 @@ class Design:
         return codes
 
     def _coded(self, number: int, full: bool) -> FloatArray:
-        """Return the columns of each level of a category, and a last row of NaN: that of missing cells, code -1."""
+        """Return the columns of each level of a category, and a last row of NaN for missing cells, code -1."""
         coding = self._coding(self._factors[number])
         assert coding is not None
         matrix = coding.matrix(full)
         return np.concatenate([matrix, np.full((1, matrix.shape[1]), np.nan)])
 
     def _lay_out(self, texts: Sequence[str]) -> Iterator[DesignColumn]:
-        """Yield the columns: each category is coded so that no column is a combination of those of other terms."""
+        """Yield the columns: each category is coded so that columns are not collinear with those of other terms."""
         numbers = {text: number for number, text in enumerate(texts)}
         used: dict[frozenset[int], set[frozenset[int]]] = {}
         if self.intercept:
@@ -217,7 +217,7 @@ class Design:
                     chosen = list(zip(present, columns, reversed(places), strict=True))
                     name = ":".join(names[place] for _, names, place in chosen)
                     if name in seen:
-                        raise FormulaError(f"formula: two terms have a column called {name}: leave one of them out")
+                        raise FormulaError(f"formula: two terms have a column called {name}: drop one of them")
                     seen.add(name)
                     if len(seen) > MOST_COLUMNS:
                         raise FormulaError(f"formula: its terms have more than {MOST_COLUMNS:,} columns")
@@ -262,7 +262,7 @@ class Design:
 
 
 def _writers(columns: Sequence[DesignColumn]) -> list[tuple[Any, list[tuple[int, Any, bool]]]]:
-    """Return which columns of the design are written at once, and from which columns of the factors.
+    """Return which columns of the design are written together, and from which columns of the factors.
 
     Neighbours that are columns of one factor in order are one slice.
     """
@@ -281,10 +281,10 @@ def _writers(columns: Sequence[DesignColumn]) -> list[tuple[Any, list[tuple[int,
 
 
 def _codings_of(categories: Sequence[int], used: set[frozenset[int]]) -> list[dict[int, bool]]:
-    """Return how the categories of a term are coded: whether all levels have a column, for those that are present.
+    """Return the codings of a term's categories: for each column set, whether all levels of a category have a column.
 
-    A term spans the products of all subsets of its contrasts. Those that terms before it span are left out, and the
-    others are joined where a contrast and its absence together are all levels (as patsy does).
+    A term spans the products of all subsets of its contrasts. Those spanned by earlier terms are dropped, and the
+    others are merged where a contrast and its absence together are all levels (as in patsy).
     """
     subsets: list[frozenset[int]] = [frozenset()]
     for category in categories:
@@ -327,7 +327,7 @@ def _wide(values: FloatArray) -> FloatArray:
 
 
 def _check_finite(values: FloatArray, column: DesignColumn, cells: Cells) -> None:
-    """Raise where a product overflows; NaN marks rows with a missing cell."""
+    """Raise if a product overflows; rows with a missing cell are NaN."""
     with np.errstate(over="ignore", invalid="ignore"):
         is_finite = np.isfinite(values.sum())
     if not is_finite and np.isinf(values).any():
@@ -339,11 +339,11 @@ def _check_finite(values: FloatArray, column: DesignColumn, cells: Cells) -> Non
 
 
 def evaluate(expression: Expression, cells: Cells, transforms: Mapping[str, Transform]) -> FloatArray:
-    """Return the numbers of an expression, (n,) or (n, k); NaN where a cell is missing."""
+    """Return the numbers of an expression, (n,) or (n, k); NaN for missing cells."""
     if isinstance(expression, Constant):
         if isinstance(expression.value, int | float):
             return np.full(cells.rows, float(expression.value))
-        raise FormulaError(f"formula: {expression} is no number")
+        raise FormulaError(f"formula: {expression} is not a number")
     if isinstance(expression, Column):
         return _numbers(expression.name, cells)
     if isinstance(expression, Negative):
@@ -353,10 +353,10 @@ def evaluate(expression: Expression, cells: Cells, transforms: Mapping[str, Tran
     if expression.function in STATEFUL:
         found = transforms[str(expression)]
         if not isinstance(found, NumberTransform):
-            raise FormulaError(f"formula: {expression} has categories, where numbers are needed")
+            raise FormulaError(f"formula: {expression} has categories; it must be numbers")
         return _transformed(found, expression, cells, transforms)
     if expression.function in ("Treatment", "Sum", "offset"):
-        raise FormulaError(f"formula: {expression} is out of place")
+        raise FormulaError(f"formula: {expression} is not allowed here")
     values = _single(expression, cells, transforms)
     if expression.function == "I":
         return values
@@ -387,8 +387,8 @@ def _transformed(
     outside = transform.outside(x)
     if outside is not None and str(call) not in cells.noted:
         cells.noted[str(call)] = (
-            f"{call}: its argument is {x[outside]:g} in row {cells.position(outside)}, beyond the rows that it was "
-            "fitted to: the prediction continues the outer piece of the spline"
+            f"{call}: its argument is {x[outside]:g} in row {cells.position(outside)}, beyond the range of the "
+            "fit: the prediction extrapolates the outer piece of the spline"
         )
     known = ~np.isnan(x)
     if known.all():
@@ -402,14 +402,14 @@ def _transformed(
 def _arithmetic(expression: Arithmetic, cells: Cells, transforms: Mapping[str, Transform]) -> FloatArray:
     left, right = (_operand(side, cells, transforms) for side in (expression.left, expression.right))
     if max(np.ndim(left), np.ndim(right)) > 1:
-        raise FormulaError(f"formula: {expression}: arithmetic is of single columns")
+        raise FormulaError(f"formula: {expression}: arithmetic needs single columns")
     with np.errstate(all="ignore"):
         found = np.broadcast_to(_OPERATIONS[expression.operator](left, right), cells.rows)
     return _checked(found, left, right, expression, cells)
 
 
 def _operand(expression: Expression, cells: Cells, transforms: Mapping[str, Transform]) -> Any:
-    """Return one side of an operation; a constant is one number, since a power of it is faster then."""
+    """Return one side of an operation; a constant is one number, which makes powers faster."""
     if isinstance(expression, Constant) and isinstance(expression.value, int | float):
         return np.float64(expression.value)
     return evaluate(expression, cells, transforms)
@@ -425,7 +425,7 @@ _OPERATIONS: dict[str, Any] = {
 
 
 def _checked(found: FloatArray, left: Any, right: Any, expression: Expression, cells: Cells) -> FloatArray:
-    """Return the numbers; raise where finite numbers give something else."""
+    """Return the numbers; raise if finite numbers give a result that is not finite."""
     with np.errstate(all="ignore"):
         if not np.isfinite(found.sum()):
             bad = ~np.isfinite(found) & ~np.isnan(left) & ~np.isnan(right)
@@ -447,18 +447,18 @@ def _numbers(name: str, cells: Cells) -> FloatArray:
         return found
     if not all(isinstance(level, bool) for level in found.levels):
         shown = listed(found.levels, 4)
-        raise FormulaError(f"formula: column {name!r} has categories ({shown}), where numbers are needed")
+        raise FormulaError(f"formula: column {name!r} has categories ({shown}); it must be numbers")
     values = np.array([*map(float, found.levels), np.nan])
     return np.asarray(values[found.codes])
 
 
 def category_cells(expression: Expression, cells: Cells, transforms: Mapping[str, Transform]) -> Any:
-    """Return what C(...) codes: a column of categories, or numbers."""
+    """Return the argument of C(...): a column of categories, or numbers."""
     if isinstance(expression, Column):
         return cells.columns[expression.name]
     found = evaluate(expression, cells, transforms)
     if found.ndim > 1:
-        raise FormulaError(f"formula: C({expression}): its argument has {found.shape[1]} columns, where one is needed")
+        raise FormulaError(f"formula: C({expression}): its argument has {found.shape[1]} columns; it must have one")
     return found
 
 
@@ -466,7 +466,7 @@ def category_cells(expression: Expression, cells: Cells, transforms: Mapping[str
 
 
 def resolve(expression: Expression, table: Table) -> Expression:
-    """Return a factor as it is evaluated: a column of categories becomes ``C(column)``."""
+    """Return a factor for evaluation: a column of categories becomes ``C(column)``."""
     if isinstance(expression, Column) and table.kind(expression.name) == "category":
         return Call("C", (("x", expression),))
     return expression
@@ -495,7 +495,7 @@ def stateful_calls(expressions: Sequence[Expression]) -> dict[str, Call]:
 
 @dataclass
 class Census:
-    """What the first pass counts: rows, rows with missing cells, and the missing cells of each column."""
+    """Counts of the first pass: rows, rows with missing cells, and the missing cells of each column."""
 
     rows: int = 0
     incomplete: int = 0
@@ -516,7 +516,7 @@ class Census:
 def learn_transforms(
     expressions: Sequence[Expression], batches: Any, whole: bool, known: Mapping[str, Learner] | None = None
 ) -> tuple[dict[str, Transform], Census]:
-    """Return what the calls of expressions learn from the rows, and what the first pass counted.
+    """Return the transforms that the calls of expressions learn from the rows, and the counts of the first pass.
 
     Parameters
     ----------
@@ -561,9 +561,9 @@ def learn_transforms(
 
 
 def _argument(call: Call, learner: Learner, cells: Cells, kept: Cells, transforms: Mapping[str, Transform]) -> Any:
-    """Return what a learner summarises of a batch.
+    """Return the statistic of a learner for a batch.
 
-    Numbers are learned from all rows in which they are known, as R does it; levels from the rows without missing cells.
+    Numbers are learned from all rows in which they are known, as in R; levels from the rows without missing cells.
     """
     if learner.complete_rows:
         return category_cells(call.x, kept, transforms)

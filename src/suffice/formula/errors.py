@@ -6,4 +6,4 @@ from suffice.tables.errors import UsageError
 
 
 class FormulaError(UsageError):
-    """A formula that cannot be read, or that does not suit the data; the message names the cure."""
+    """A formula that cannot be parsed, or does not match the data; the message names the cure."""

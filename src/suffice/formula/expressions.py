@@ -1,6 +1,6 @@
 """Expressions of a formula, such as ``log(income + 1)``: parsed to a tree of listed functions, never executed.
 
-Python's ``ast`` module reads the text. Only columns, numbers, texts, lists, arithmetic and calls of the functions in
+Python's ``ast`` module parses the text. Only columns, numbers, texts, lists, arithmetic and calls of the functions in
 ``FUNCTIONS`` are accepted; ``a.b`` is the name of a column, not an attribute.
 """
 
@@ -31,7 +31,7 @@ FUNCTIONS: dict[str, tuple[str, ...]] = {
     "Treatment": ("reference",),
     "Sum": ("omit",),
 }
-#: Other names of functions, as R and formulaic write them.
+#: Aliases of functions, as in R and formulaic.
 SYNONYMS = {"contr.treatment": "Treatment", "contr.sum": "Sum", "np.log": "log", "np.exp": "exp", "np.sqrt": "sqrt"}
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "+",
@@ -41,7 +41,7 @@ _OPERATORS: dict[type[ast.operator], str] = {
     ast.Pow: "**",
 }
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "**": 4}
-#: An expression has at most so many levels.
+#: Most levels of an expression.
 _DEEPEST = 50
 #: A text in quotes, or the name of a column in backticks, which is the group.
 QUOTED = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|`([^`]*)`")
@@ -93,7 +93,7 @@ class Negative:
 
 @dataclass(frozen=True)
 class Call:
-    """A listed function of its arguments, by name; arguments that were left out are not there."""
+    """A listed function and its arguments by name, without those that were not given."""
 
     function: str
     arguments: tuple[tuple[str, Expression], ...]
@@ -107,7 +107,7 @@ class Call:
 
     @property
     def x(self) -> Expression:
-        """What it is a function of: its first argument."""
+        """Its first argument."""
         return dict(self.arguments)["x"]
 
 
@@ -123,7 +123,7 @@ def parse_expression(text: str) -> Expression:
     ('log(income + 1)', Column(name='my column'))
     >>> parse_expression("__import__('os')")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    suffice.formula.errors.FormulaError: formula: '__import__' is no function of formulas; there are log, exp, ...
+    suffice.formula.errors.FormulaError: formula: '__import__' is not a function of formulas; these are log, exp, ...
     """
     quoted: dict[str, str] = {}
 
@@ -147,7 +147,7 @@ def parse_expression(text: str) -> Expression:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Turns nodes of Python's grammar into expressions, and refuses all others."""
+    """Converts nodes of Python's grammar to expressions; other nodes raise."""
 
     text: str
     quoted: dict[str, str]
@@ -207,7 +207,7 @@ class _Reader:
         if name not in FUNCTIONS:
             known = ", ".join(FUNCTIONS)
             raise FormulaError(
-                f"formula: {name!r} is no function of formulas; there are {known}{nearest(name, FUNCTIONS)}"
+                f"formula: {name!r} is not a function of formulas; these are {known}{nearest(name, FUNCTIONS)}"
             )
         names = FUNCTIONS[name]
         if len(node.args) > len(names):
@@ -262,7 +262,7 @@ def _plain(expression: Expression) -> float | int | str | bool | tuple[float | i
 
 
 def _in_brackets(outer: Arithmetic, inner: Expression) -> str:
-    """Return the text of a side of an arithmetic expression, in brackets where these matter."""
+    """Return the text of a side of an arithmetic expression, in brackets if needed."""
     if isinstance(inner, Arithmetic):
         mine, its = _PRECEDENCE[outer.operator], _PRECEDENCE[inner.operator]
         same_side = inner is outer.right if outer.operator in ("-", "/") else inner is outer.left
@@ -274,7 +274,7 @@ def _in_brackets(outer: Arithmetic, inner: Expression) -> str:
 
 
 def columns_of(expression: Expression) -> Iterator[str]:
-    """Yield the columns that an expression reads, each as often as it is written.
+    """Yield the columns that an expression reads, with repetitions.
 
     Examples
     --------

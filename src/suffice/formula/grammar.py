@@ -12,20 +12,20 @@ from suffice.errors import MissingExtraError
 from suffice.formula.errors import FormulaError
 from suffice.formula.expressions import QUOTED, Call, Column, Expression, parse_expression
 
-#: A formula has at most so many terms, and so many characters.
+#: Most terms and characters of a formula.
 MOST_TERMS = 2000
 LONGEST = 100_000
 
 
 @dataclass(frozen=True)
 class Formula:
-    """A formula: what is predicted, and the terms of the linear predictor in their order."""
+    """A formula: the target, and the terms of the linear predictor in order."""
 
     text: str
     target: Expression
     terms: tuple[tuple[Expression, ...], ...]  # each a product of factors, those with fewer factors first
     intercept: bool
-    offsets: tuple[Expression, ...]  # known parts of the predictor, added up
+    offsets: tuple[Expression, ...]  # known parts of the predictor
 
 
 def parse_formula(text: str, columns: Sequence[str] = ()) -> Formula:
@@ -34,7 +34,7 @@ def parse_formula(text: str, columns: Sequence[str] = ()) -> Formula:
     Parameters
     ----------
     text
-        As R writes it: ``y ~ a + b``, ``a:b`` (interaction), ``a * b`` (both and their interaction), ``a / b``
+        As in R: ``y ~ a + b``, ``a:b`` (interaction), ``a * b`` (both and their interaction), ``a / b``
         (b within a), ``(a + b + c)**2`` (all pairs), ``- 1`` (no intercept), ``.`` (all other columns).
     columns
         The columns of the table, for ``.``.
@@ -50,10 +50,10 @@ def parse_formula(text: str, columns: Sequence[str] = ()) -> Formula:
     if not isinstance(text, str):
         raise FormulaError(f"formula must be a text such as 'y ~ a + b'; got {text!r}")
     if len(text) > LONGEST:
-        raise FormulaError(f"formula has {len(text):,} characters; it may have {LONGEST:,}")
+        raise FormulaError(f"formula has {len(text):,} characters; the most is {LONGEST:,}")
     strange = [each for each in re.findall("%[^%]*%", QUOTED.sub("", text)) if each != "%in%"]
     if strange:
-        raise FormulaError(f"formula {text!r} has the operator {strange[0]}; there are + - : * / ** and %in%")
+        raise FormulaError(f"formula {text!r} has the operator {strange[0]}; the operators are + - : * / ** and %in%")
     found = _parsed(text, columns)
     left = [_factors(term, text) for term in getattr(found, "lhs", ())]
     if len(left) != 1 or len(left[0]) != 1:
@@ -68,14 +68,16 @@ def parse_formula(text: str, columns: Sequence[str] = ()) -> Formula:
             continue
         known = [each for each in factors if isinstance(each, Call) and each.function == "offset"]
         if known and len(factors) > 1:
-            raise FormulaError(f"formula: {known[0]} is a term of its own: it has no coefficient; add it with +")
+            raise FormulaError(
+                f"formula: {known[0]} cannot be in an interaction, as it has no coefficient: add it with +"
+            )
         if known:
             offsets.append(known[0].x)
         elif factors not in terms:
             terms.append(factors)
     target = left[0][0]
     if any(target in factors for factors in terms):
-        raise FormulaError(f"formula: the target {target} is also a term: take it away from the right of ~")
+        raise FormulaError(f"formula: the target {target} is also a term: remove it from the right of ~")
     return Formula(text, target, tuple(sorted(terms, key=len)), intercept, tuple(offsets))
 
 
@@ -99,7 +101,7 @@ def _parsed(text: str, columns: Sequence[str]) -> Any:
         return parser.get_terms(text, context={"__formulaic_variables_available__": list(columns)})
     except FormulaError:
         raise
-    except Exception as error:  # errors of the parser, and of Python's own in it, are of many kinds
+    except Exception as error:  # the parser, and Python's own within it, raise errors of many types
         reason = error.msg if isinstance(error, SyntaxError) else str(error) or type(error).__name__
         raise FormulaError(f"formula {text!r} cannot be read: {reason.splitlines()[0].rstrip('.')}") from None
 
@@ -115,7 +117,7 @@ def _parser() -> Any:
 
     def check(count: int) -> None:
         if count > MOST_TERMS:
-            raise FormulaError(f"formula has {count:,} terms or more; it may have {MOST_TERMS:,}")
+            raise FormulaError(f"formula has {count:,} terms or more; the most is {MOST_TERMS:,}")
 
     def limited(to_terms: Any) -> Any:
         def terms(*sets: Any) -> Any:
@@ -130,12 +132,12 @@ def _parser() -> Any:
     def power(terms: Any, exponent: Any) -> Any:
         text = "".join(factor.expr for term in exponent for factor in term.factors)
         if len(exponent) != 1 or not text.isdigit() or int(text[:9]) < 1:
-            raise FormulaError(f"formula: the exponent of (a + b)**2 is a whole number above 0; got {text!r}")
+            raise FormulaError(f"formula: the exponent of (a + b)**2 must be a whole number above 0; got {text!r}")
         found = terms
         for _ in range(min(int(text[:9]), MOST_TERMS) - 1):
             check(len(found) * len(terms))
             more = OrderedSet(one * two for one in found for two in terms)
-            if set(more) == set(found):  # a term has each factor once: nothing is added from here on
+            if set(more) == set(found):  # a term has each factor once: nothing is added beyond this
                 break
             found = more
         return found

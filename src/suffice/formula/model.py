@@ -48,12 +48,12 @@ from suffice.user_warnings import warn_user
 
 #: The name of the intercept among the coefficients.
 INTERCEPT = "intercept"
-#: What belongs to the rows beside the terms, by the name of the argument.
+#: The arguments of ``fit`` with an entry for each row, by name.
 BESIDE = ("weights", "offset", "exposure", "trials", "groups")
 
 
 class WeightsWarning(UserWarning):
-    """Weights that are shares, where they count rows: standard errors would be those of very few rows."""
+    """Frequency weights that are shares: standard errors would be those of very few rows."""
 
 
 def fit(
@@ -73,7 +73,7 @@ def fit(
     missing: str = "drop",
     **settings: Any,
 ) -> FormulaModel:
-    """Fit a regression that a formula describes to the rows of a table.
+    """Fit the regression of a formula to the rows of a table.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def fit(
         The target, ``~``, and the terms, as in R: ``a + b``, ``a:b`` (interaction), ``a * b``, ``a / b``,
         ``(a + b)**2``, ``- 1`` (no intercept), ``.`` (all other columns). A column of texts or booleans is a category.
         Functions are ``log``, ``exp``, ``sqrt``, ``poly``, ``bs``, ``cr``, ``scale``, ``center``, ``offset``, ``C``
-        and ``I``, with arithmetic within them: ``log(income + 1)``, ``I(age**2)``,
+        and ``I``, with arithmetic in their arguments: ``log(income + 1)``, ``I(age**2)``,
         ``C(race, Treatment("white"))``. No other code is run.
     data
         A data frame of pandas, Polars or Arrow; or what :func:`suffice.tables.open_table` takes: files, databases and
@@ -91,23 +91,22 @@ def fit(
         a family of :mod:`suffice.families`. By default Gaussian for numbers, binomial for two classes, multinomial for
         more.
     estimator
-        What is fitted, a class or an instance, where the family does not choose it: Gaussian
+        The estimator, a class or an instance; by default that of the family: Gaussian
         :class:`~suffice.LinearRegression`, binomial :class:`~suffice.LogisticRegression`, multinomial
         :class:`~suffice.SoftmaxRegression`, others :class:`~suffice.GLM`.
     weights, offset, exposure, trials, groups
         The column, or an expression of columns, that is ``sample_weight``, ``offset``, ``exposure``, ``trials`` or
         ``groups`` of the estimator's ``fit``.
     weight_kind
-        What weights mean, the parameter ``weights`` of the estimator: ``"frequency"`` (default), ``"precision"`` (as in
-        R's ``lm`` and ``glm``) or ``"sampling"``.
+        Meaning of the weights, the parameter ``weights`` of the estimator: ``"frequency"`` (default), ``"precision"``
+        (as in R's ``lm`` and ``glm``) or ``"sampling"``.
     positive
-        The class that is modelled, of two: by default the second in order.
+        The modelled class of two; by default the second in order.
     unseen
-        What happens to levels at prediction that the fit has not seen: ``"error"``, or ``"reference"``, which takes
-        them for the reference level.
+        Levels at prediction that were not in the fit: ``"error"``, or ``"reference"``, which predicts them as the
+        reference level.
     missing
-        ``"drop"`` leaves rows with missing cells out, and says how many; ``"raise"`` refuses them. Blank texts are
-        missing.
+        ``"drop"`` drops rows with missing cells, and reports their number; ``"raise"`` raises. Blank texts are missing.
     **settings
         Parameters of the estimator: ``l2=1.0``, ``covariance="HC3"``, ``penalty="firth"``, ``link="probit"``.
 
@@ -132,12 +131,12 @@ def fit(
     if missing not in ("drop", "raise"):
         raise UsageError(f"missing must be 'drop' or 'raise'; got {missing!r}")
     if "fit_intercept" in settings:
-        raise UsageError("fit_intercept is said by the formula: write - 1 for none")
+        raise UsageError("fit_intercept is part of the formula: write - 1 for none")
     table = Table(data)
     parsed = parse_formula(formula, table.names)
     if weight_kind is not None:
         if weights is None:
-            raise FormulaError(f"weight_kind={weight_kind!r} says what weights mean: give weights='column'")
+            raise FormulaError(f"weight_kind={weight_kind!r} needs weights: give weights='column'")
         settings["weights"] = weight_kind
     given = {"weights": weights, "offset": offset, "exposure": exposure, "trials": trials, "groups": groups}
     beside = {name: _column_or_expression(name, value, table) for name, value in given.items() if value is not None}
@@ -157,7 +156,7 @@ def fit(
     learned = stateful_calls([target.x if isinstance(target, Call) and _is_category(target) else target])
     if learned:
         raise FormulaError(
-            f"formula: {next(iter(learned))} of the target learns from the rows, and new targets could not be read: "
+            f"formula: {next(iter(learned))} of the target learns from the rows, which new targets cannot: "
             "use log, exp, sqrt or arithmetic"
         )
     expressions = [target, *(factor for term in terms for factor in term), *known, *beside.values()]
@@ -192,14 +191,14 @@ def _is_category(expression: Expression) -> bool:
 
 
 def _check_census(census: Census, missing: str, table: Table) -> None:
-    """Raise where no row is left, or where rows with missing cells are to be refused."""
+    """Raise if no row is left, or if ``missing="raise"`` and cells are missing."""
     if not census.rows:
         raise TableError(f"{table.title} has no rows: there is nothing to learn from")
     cells = ", ".join(f"{name} in {count:,}" for name, count in census.missing.items())
     if census.incomplete and missing == "raise":
         raise TableError(
-            f"{census.incomplete:,} of {census.rows:,} rows have missing cells ({cells}): fill them in, or leave the "
-            "rows out with missing='drop'"
+            f"{census.incomplete:,} of {census.rows:,} rows have missing cells ({cells}): fill them in, or drop the "
+            "rows with missing='drop'"
         )
     if census.incomplete == census.rows:
         raise TableError(f"every row has a missing cell ({cells}): there is nothing to learn from")
@@ -212,7 +211,7 @@ def _check_census(census: Census, missing: str, table: Table) -> None:
 class ClassLearner(LevelLearner):
     """The classes of the target; fractions between 0 and 1 are proportions."""
 
-    families: tuple[str, ...] = ()  # of which the target may be
+    families: tuple[str, ...] = ()  # the families of a target with classes
 
     @classmethod
     def of(cls, target: Call, families: tuple[str, ...]) -> Self:
@@ -224,7 +223,7 @@ class ClassLearner(LevelLearner):
         return cls(named, plain.contrast, plain.reference, plain.levels, families)
 
     def settle(self, statistic: Any) -> Transform:
-        """Return the classes; the reference is the class that others are compared with."""
+        """Return the classes and the reference class."""
         counts = statistic[0]
         numbers = all(isinstance(level, int | float) and not isinstance(level, bool) for level in counts)
         fractions = numbers and any(level != int(level) for level in counts)
@@ -234,7 +233,7 @@ class ClassLearner(LevelLearner):
             raise TableError(f"{self.name} has one class, {next(iter(counts))!r}: there is nothing to predict")
         if self.families == ("bernoulli",) and len(counts) > 2:
             raise FormulaError(
-                f"{self.name} has {len(counts)} classes ({listed(counts)}), and the binomial family has two: use "
+                f"{self.name} has {len(counts)} classes ({listed(counts)}), and the binomial family needs two: use "
                 "family='multinomial'"
             )
         found = super().settle(statistic)
@@ -248,14 +247,14 @@ class ClassLearner(LevelLearner):
 
 @dataclass(frozen=True)
 class Outcome:
-    """The target of a formula: numbers, or classes of which the first is the one that others are compared with."""
+    """The target of a formula: numbers, or classes, the first of which is the reference."""
 
     expression: Expression
     classes: tuple[Level, ...] = ()
 
     @classmethod
     def of(cls, target: Expression, found: Transform | None, positive: Any) -> Self:
-        """Return the outcome, given the classes that were found."""
+        """Return the outcome, given the classes."""
         if not isinstance(found, Coding):
             if positive is not None:
                 raise FormulaError(f"positive={positive!r} names a class; the target {target} has numbers")
@@ -265,8 +264,8 @@ class Outcome:
         if positive is not None:
             if len(levels) > 2:
                 raise FormulaError(
-                    f"positive={positive!r} names one of two classes; {target} has {len(levels)}: choose the class "
-                    "that others are compared with by C(target, Treatment('class')) ~ ..."
+                    f"positive={positive!r} needs two classes; {target} has {len(levels)}: choose the reference "
+                    "class by C(target, Treatment('class')) ~ ..."
                 )
             assert isinstance(target, Call)
             reference = 1 - find_level(positive, levels, f"positive={positive!r}: the target {target.x}")
@@ -274,7 +273,7 @@ class Outcome:
 
     @property
     def name(self) -> str:
-        """The target, as it is written in messages."""
+        """The name of the target in messages."""
         coded = isinstance(self.expression, Call) and self.expression.function == "C"
         return str(self.expression.x if isinstance(self.expression, Call) and coded else self.expression)
 
@@ -284,7 +283,7 @@ class Outcome:
         return Coding(self.classes, "treatment", 0)
 
     def values(self, cells: Cells) -> npt.NDArray[Any]:
-        """Return the target of each row: numbers, or codes of classes; -1 and -2 where these are missing or unknown."""
+        """Return the target of each row: numbers, or codes of classes; -1 if missing, -2 if unknown."""
         if not self.classes:
             return evaluate(self.expression, cells, {})
         assert isinstance(self.expression, Call)
@@ -292,7 +291,7 @@ class Outcome:
         return self.coding.encode(source, self.name, "error")[0]
 
     def unknown(self, cells: Cells, codes: npt.NDArray[Any]) -> list[str]:
-        """Return the classes of rows that the model does not know."""
+        """Return the classes of rows that are unknown to the model."""
         assert isinstance(self.expression, Call)
         source = category_cells(self.expression.x, cells, {})
         rows = np.flatnonzero(codes == -2)
@@ -306,7 +305,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class _Choice:
-    """The family and the estimator that were asked for."""
+    """The requested family and estimator."""
 
     family: Any  # as it was given; None for the default
     given: Any  # an estimator, not fitted; None for the one of the family
@@ -330,12 +329,12 @@ class _Choice:
         if family is not None:
             as_family(family)
         elif estimator is None and trials:
-            raise FormulaError("trials go with family='binomial'")
+            raise FormulaError("trials need family='binomial'")
         return cls(family, given, settings, trials, shifted)
 
     @property
     def families(self) -> tuple[str, ...]:
-        """The names of the families that the target may be of, where it has classes."""
+        """The names of the possible families of a target with classes."""
         if isinstance(self.given, ScoredClasses):
             one_of_two = isinstance(self.given, LogisticRegression)
             return ("bernoulli", "multinomial") if one_of_two else ("multinomial",)
@@ -352,7 +351,7 @@ class _Choice:
         return self.families[:1] in (("bernoulli",), ("multinomial",))
 
     def estimator(self, outcome: Outcome, design: Design) -> LinearPredictor:
-        """Return the estimator, which is not fitted."""
+        """Return the unfitted estimator."""
         settings = {**self.settings, "fit_intercept": design.intercept}
         if "class_weight" in settings and isinstance(settings["class_weight"], Mapping):
             is_two = self.given is None or _has_one_predictor(self.given, outcome)
@@ -420,17 +419,17 @@ def _has_one_predictor(estimator: Any, outcome: Outcome) -> bool:
 
 
 class FormulaModel(Stored):
-    """A regression that was fitted by a formula; :func:`suffice.formula.fit` returns it.
+    """A regression fitted by a formula, returned by :func:`suffice.formula.fit`.
 
     Attributes
     ----------
     formula : the formula
-    design : the terms and their columns; ``design.matrix(data)`` are the numbers that the estimator reads
+    design : the terms and their columns; ``design.matrix(data)`` is the design matrix
     estimator_ : the estimator that was fitted to them
-    classes_ : (k,), where classes are predicted; the first is the one that others are compared with
+    classes_ : (k,), if classes are predicted; the first is the reference
     column_kinds_ : the columns that the formula reads, each "number" or "category"
-    rows_ : rows of the table, ``dropped_rows_`` of which had missing cells and were left out
-    dropped_columns_ : columns that depend on others, each with these; they have no coefficient
+    rows_ : rows of the table, ``dropped_rows_`` of which had missing cells and were dropped
+    dropped_columns_ : collinear columns, each with those it depends on; they have no coefficient
 
     Examples
     --------
@@ -480,12 +479,12 @@ class FormulaModel(Stored):
 
     @property
     def has_classes(self) -> bool:
-        """Whether classes are predicted, and not numbers."""
+        """Whether classes are predicted, not numbers."""
         return bool(self._outcome.classes)
 
     @property
     def target(self) -> str:
-        """What is predicted, as the formula writes it."""
+        """The target, as in the formula."""
         return self._outcome.name
 
     @property
@@ -495,7 +494,7 @@ class FormulaModel(Stored):
     # Learning.
 
     def _learn(self, table: Table) -> None:
-        """Fit the estimator; columns that depend on others are left out, as R does it, unless there is a penalty."""
+        """Fit the estimator; collinear columns are dropped, as in R, unless there is a penalty."""
         piece: dict[str, Any] | None = None
         if table.is_in_memory:
             (cells,) = table.batches(list(self.column_kinds_))
@@ -548,7 +547,7 @@ class FormulaModel(Stored):
         return tuple(self.design.names)
 
     def _piece(self, cells: Cells) -> dict[str, Any]:
-        """Return rows as the estimator reads them, by the names of the arguments of its ``fit``."""
+        """Return rows as arguments of the estimator's ``fit``, by name."""
         found: dict[str, Any] = {"X": self._features(cells), "y": self._encoded_targets(cells)}
         if "weights" in self._beside:
             found["sample_weight"] = self._weights(cells)
@@ -576,10 +575,10 @@ class FormulaModel(Stored):
 
     @property
     def _is_two(self) -> bool:
-        """Whether two classes have one predictor, that of the second.
+        """Whether two classes have one predictor, the log-odds of the second.
 
-        Otherwise the estimator compares with its last class, and a formula with the first: the class of place c among
-        those of the formula has the code c - 1 of the estimator, and the first the last code.
+        Otherwise the reference of the estimator is its last class, and that of a formula the first: class c of the
+        formula has the code c - 1 of the estimator, and the first has the last code.
         """
         return _has_one_predictor(self.estimator_, self._outcome)
 
@@ -589,7 +588,7 @@ class FormulaModel(Stored):
         if bad.size:
             raise TableError(
                 f"weights: {self._beside['weights']} is {found[bad[0]]:g} in row {cells.position(int(bad[0]))}; "
-                "weights count rows, and cannot be negative"
+                "weights must not be negative"
             )
         return found
 
@@ -617,17 +616,17 @@ class FormulaModel(Stored):
         counts = getattr(self.estimator_, "weights", "frequency") == "frequency"
         if counts and abs(total - 1) < 1e-6 and rows > 1:
             warn_user(
-                f"weights: {name} sums to 1 over {rows:,} rows. Weights count rows, so that standard errors are those "
-                f"of one row; give weight_kind='precision' for relative weights, or weights='{name} * {rows}'",
+                f"weights: {name} sums to 1 over {rows:,} rows. Frequency weights give the standard errors of one "
+                f"row; give weight_kind='precision' for relative weights, or weights='{name} * {rows}'",
                 WeightsWarning,
             )
 
-    # Answers.
+    # Predictions.
 
     def predict(self, data: Any) -> npt.NDArray[Any]:
         """Return the class, or the expected number, of each row of a table, (n,).
 
-        Where a cell is missing that the formula reads, the answer is NaN, or None of classes.
+        NaN, or None for classes, for rows with a missing cell.
         """
         if not self.has_classes:
             return np.concatenate([np.zeros(0), *(found for _, found in self._answers(data))])
@@ -635,12 +634,12 @@ class FormulaModel(Stored):
         return np.concatenate(parts)
 
     def predict_proba(self, data: Any) -> FloatArray:
-        """Return the probability of each class for each row of a table, (n, k); NaN where a cell is missing."""
+        """Return the probability of each class for each row of a table, (n, k); NaN for rows with a missing cell."""
         classes = self.classes_
         return np.concatenate([np.zeros((0, len(classes))), *(found for _, found in self._answers(data))])
 
     def _named(self, probabilities: FloatArray) -> npt.NDArray[Any]:
-        """Return the most probable class of each row; None where it is not known."""
+        """Return the most probable class of each row; None if it is unknown."""
         unknown = np.isnan(probabilities).any(axis=1)
         found = self.classes_[np.where(unknown, 0, np.nan_to_num(probabilities).argmax(axis=1))]
         found[unknown] = None
@@ -675,32 +674,32 @@ class FormulaModel(Stored):
         return np.column_stack([1 - found, found]) if self.has_classes else found
 
     def predict_interval(self, data: Any, level: float = 0.95, *, of: str = "mean") -> tuple[FloatArray, FloatArray]:
-        """Return the lower and the upper end of an interval for each row, each (n,); NaN where a cell is missing.
+        """Return the lower and the upper end of an interval for each row, each (n,); NaN for rows with a missing cell.
 
-        Of two classes it is that of the probability of the modelled class; of more, there is one for each, (n, k).
+        For two classes it is that of the probability of the modelled class; for more, of each, (n, k).
 
         Parameters
         ----------
         data
             A table, as for :meth:`predict`.
         level
-            The probability that the interval covers.
-        of
-            What it covers: ``"mean"``, the expectation; or ``"observation"``, a new number.
+            Confidence level.
+            of
+            ``"mean"``: confidence interval of the mean. ``"observation"``: prediction interval of a new number.
         """
         parts = list(self._with_known_parts(data, "predict_interval", level=level, of=of))
         low, high = (np.concatenate([part[end] for part in parts] or [np.zeros(0)]) for end in (0, 1))
         return low, high
 
     def predict_se(self, data: Any) -> FloatArray:
-        """Return the standard error of each row's linear predictor, (n,); of more than two classes, of each share."""
+        """Return the standard error of each row's linear predictor, (n,); for more than two classes, of each share."""
         several = self._is_classifier and not self._is_two
         settings = {"scale": "mean"} if several else {}
         parts = [part[0] for part in self._with_known_parts(data, "predict_se", **settings)]
         return np.concatenate(parts or [np.zeros(0)])
 
     def _with_known_parts(self, data: Any, method: str, **settings: Any) -> Iterator[tuple[FloatArray, ...]]:
-        """Yield the arrays that a method of the estimator returns for each batch, NaN where a cell is missing."""
+        """Yield the arrays that a method of the estimator returns for each batch, NaN for rows with a missing cell."""
         several = self._is_classifier and not self._is_two
         shape = (0, len(self._outcome.classes)) if several else (0,)
         table = Table(data)
@@ -718,7 +717,7 @@ class FormulaModel(Stored):
             yield tuple(_spread_rows(each, cells) for each in arrays)
 
     def evaluate(self, data: Any) -> Evaluation:
-        """Return how well the model predicts a table whose target is known; rows with missing cells are left out."""
+        """Return the score of the estimator on a table whose target is known, without rows with missing cells."""
         table = Table(data)
         read = list(dict.fromkeys([*columns_of(self._outcome.expression), *self.columns_to_predict]))
         table.check_columns(read)
@@ -737,7 +736,7 @@ class FormulaModel(Stored):
         return found
 
     def explain(self, data: Any) -> list[Explanation]:
-        """Return what each term adds to the linear predictor of each row, the intercept and offsets being the base."""
+        """Return the contribution of each term to the linear predictor of each row; the base: intercept, offset."""
         table = Table(data)
         read = self.columns_to_predict
         table.check_columns(read)
@@ -790,7 +789,7 @@ class FormulaModel(Stored):
         return str(title.partition("(")[2].rpartition(")")[0])
 
     def _coefficients_by_class(self) -> tuple[FloatArray, FloatArray]:
-        """Return coefficients, (k, p), and intercepts, (k,): of each class less the first, or of the one predictor."""
+        """Return coefficients, (k, p), and intercepts, (k,): of each class against the first, or of one predictor."""
         coef = np.atleast_2d(np.asarray(self.estimator_.coef_, dtype=np.float64))
         intercept = np.atleast_1d(np.asarray(self.estimator_.intercept_, dtype=np.float64))
         if not self.has_classes:
@@ -813,7 +812,7 @@ class FormulaModel(Stored):
         """The covariance of the coefficients with their names; NaN for columns that were dropped."""
         found = self.summary().inference
         if found.covariance is None:
-            raise AttributeError(f"covariance_ is not known: {'; '.join(found.notes)}")
+            raise AttributeError(f"covariance_ is unknown: {'; '.join(found.notes)}")
         return Covariance(found.names, found.covariance, found.covariance_kind)
 
     def summary(self, level: float = 0.95) -> Summary:
@@ -822,13 +821,12 @@ class FormulaModel(Stored):
         Parameters
         ----------
         level
-            The probability with which an interval covers the truth.
+            Confidence level.
 
         Returns
         -------
         Summary
-            It prints as a table, which ends with the reference levels, the modelled class, rows that were left out and
-            columns that were dropped.
+            It prints as a table with notes: the reference levels, the modelled class, dropped rows and columns.
         """
         found = self._inference(level)
         names = [INTERCEPT, *self.design.names] if self.design.intercept else self.design.names
@@ -858,7 +856,7 @@ class FormulaModel(Stored):
         )
 
     def _inference(self, level: float = 0.95) -> Inference:
-        """Return the inference of the estimator, the coefficients of classes by the names of the classes."""
+        """Return the inference of the estimator, with the names of terms and classes."""
         found = self.estimator_.summary(level).inference
         if not self.has_classes or len(found.names) <= len(self.design.names) + int(self.design.intercept):
             return found
@@ -868,7 +866,7 @@ class FormulaModel(Stored):
         return replace(found, names=tuple(f"{each}: {name}" for each in groups for name in names))
 
     def _groups_of_coefficients(self, found: Inference) -> list[str]:
-        """Return what each column of theta is about: a class, a part of the target, or nothing where there is one."""
+        """Return the name of each column of theta: a class, a part of the target, or empty if there is one."""
         step = len(self.design.names) + int(self.design.intercept)
         if len(found.names) <= step:
             return [""]
@@ -880,7 +878,7 @@ class FormulaModel(Stored):
         Parameters
         ----------
         level
-            The probability with which an interval covers the truth.
+            Confidence level.
         method
             ``"wald"``; or ``"profile"``, by the profile likelihood, as R's ``confint`` of a glm.
         data
@@ -902,7 +900,7 @@ class FormulaModel(Stored):
         contrasts
             Linear expressions in the names of coefficients, as ``"race[black] - race[other]"``; one or several.
         level
-            The probability with which an interval covers the truth.
+            Confidence level.
 
         Examples
         --------
@@ -924,9 +922,9 @@ class FormulaModel(Stored):
         *larger
             Models of the same rows whose terms include those of this one.
         data
-            The table that the models were fitted to. Terms of a linear regression do without it.
+            The table that the models were fitted to. Not needed for the terms of a linear regression.
         test, kind
-            As for :func:`suffice.anova`: ``kind="type 2"`` tests each term beside all that do not contain it.
+            As for :func:`suffice.anova`: ``kind="type 2"`` tests each term given all that do not contain it.
         """
         from_sums = isinstance(self.estimator_, LinearRegression) or test == "wald"
         needed = test == "score" or not (larger or from_sums)
@@ -948,7 +946,7 @@ class FormulaModel(Stored):
         Parameters
         ----------
         data
-            The table that the model was fitted to. Of rows with missing cells everything is NaN.
+            The table that the model was fitted to. Results of rows with missing cells are NaN.
         dfbetas, random_state
             As for the estimator's ``diagnostics``.
         """
@@ -969,7 +967,7 @@ class FormulaModel(Stored):
         return replace(found, **spread)
 
     def _rows_again(self, data: Any, what: str) -> dict[str, Any]:
-        """Return the rows of the fit as the estimator reads them, by the names of the arguments of its ``fit``."""
+        """Return the rows of the fit as arguments of the estimator's ``fit``, by name."""
         if data is None:
             raise UsageError(f"{what} needs the rows of the fit, which a model does not keep: give data=")
         table = Table(data)
@@ -980,14 +978,14 @@ class FormulaModel(Stored):
         return _without_groups(self._piece(cells.complete()))
 
     def _pieces(self, table: Table) -> Iterator[dict[str, Any]]:
-        """Yield the complete rows of each batch, as the estimator reads them."""
+        """Yield the complete rows of each batch, as arguments of the estimator's ``fit``."""
         for cells in table.batches(list(self.column_kinds_)):
             complete = cells.complete()
             if complete.rows:
                 yield self._piece(complete)
 
     def _notes(self) -> list[str]:
-        """Return what is to be read with the table: classes, reference levels, rows and columns left out."""
+        """Return notes on the table: classes, reference levels, dropped rows and columns."""
         notes = []
         classes = self._outcome.classes
         if len(classes) == 2:
@@ -1002,7 +1000,7 @@ class FormulaModel(Stored):
                 notes.append(f"{name}: sum contrasts; {level} is minus the sum of the others")
         if self.dropped_rows_:
             cells = ", ".join(f"{name} {count:,}" for name, count in self._missing.items())
-            notes.append(f"{self.dropped_rows_:,} of {self.rows_:,} rows with missing cells were left out ({cells})")
+            notes.append(f"{self.dropped_rows_:,} of {self.rows_:,} rows with missing cells were dropped ({cells})")
         for name, others in self.dropped_columns_.items():
             notes.append(f"{name} was dropped: {dependence(name, others)}")
         return notes
@@ -1044,7 +1042,7 @@ class FormulaModel(Stored):
         own, parts = unnest_contents(contents)
         kind = Stored.kinds[parts["estimator"].kind]
         if not issubclass(kind, LinearPredictor):
-            raise ValueError(f"the estimator of a formula is no {kind.__name__}")
+            raise ValueError(f"the estimator of a formula cannot be {kind.__name__}")
         estimator = kind._from_contents(parts["estimator"])
         design = Design.from_settings(own["design"])
         outcome = Outcome(parse_expression(own["target"]), tuple(own["classes"]))
@@ -1064,7 +1062,7 @@ class FormulaModel(Stored):
 
 
 def _spread_rows(some: FloatArray, cells: Cells) -> FloatArray:
-    """Return the answers to complete rows in the places of all rows, NaN for the others."""
+    """Return the results of complete rows at their positions among all rows, NaN for the others."""
     if len(some) == cells.rows:
         return some
     found = np.full((cells.rows, *some.shape[1:]), np.nan)

@@ -1,8 +1,8 @@
 """Transforms that learn from the rows: splines, polynomials, scaling and codings of categories.
 
-Each is learned in one or more passes. A :class:`Learner` says what to sum in a pass (statistics of parts are merged),
-and what to do with the sum: it returns the next learner, or the transform. So rows in memory and rows in batches give
-the same transform, up to rounding; only quantiles of more than a million rows in batches are those of a sample.
+Each is learned in one or more passes. A :class:`Learner` computes the statistic of a pass (statistics of parts are
+merged), and from it the next learner, or the transform. So rows in memory and rows in batches give the same transform,
+up to rounding; only quantiles of more than a million rows in batches are those of a sample.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from suffice.statistics import DiagonalMoments
 from suffice.statistics.base import FloatArray
 from suffice.tables.errors import TableError, listed, nearest
 
-#: A category has at most so many levels.
+#: Most levels of a category.
 MOST_LEVELS = 5000
 #: Most columns of a spline, and the highest degree of a polynomial.
 MOST_KNOTS = 1000
@@ -35,7 +35,7 @@ MOST_DEGREE = 30
 
 
 class Transform(ABC):
-    """A function of a column that has learned what it needs: knots, means, levels."""
+    """A function of a column with learned parameters: knots, means, levels."""
 
     kinds: ClassVar[dict[str, type[Transform]]] = {}
 
@@ -45,7 +45,7 @@ class Transform(ABC):
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """Return what was learned as plain values, for the model's file."""
+        """Return the learned parameters as plain values, for the model's file."""
 
     @classmethod
     @abstractmethod
@@ -59,26 +59,26 @@ class NumberTransform(Transform):
     @property
     @abstractmethod
     def width(self) -> int | None:
-        """How many columns there are; None for one, without a number in its name."""
+        """The number of columns; None for one, without a number in its name."""
 
     @abstractmethod
     def apply(self, x: FloatArray) -> FloatArray:
         """Return the columns, (n,) or (n, width)."""
 
     def outside(self, x: FloatArray) -> int | None:
-        """Return the first row beyond the range in which the transform was learned, where that matters."""
+        """Return the first row beyond the range in which the transform was learned, if it has a range."""
         return None
 
 
 class Learner(ABC):
-    """What is learned in one pass over a column."""
+    """One pass over a column."""
 
-    #: Whether rows that miss another cell are left out, as for the levels of categories.
+    #: Whether rows with another missing cell are dropped, as for the levels of categories.
     complete_rows: ClassVar[bool] = False
 
     @abstractmethod
     def summarise(self, x: Any, whole: bool) -> Any:
-        """Return the statistic of a part of the rows; ``whole`` where these are all rows. NaN is left out before."""
+        """Return the statistic of a part of the rows; ``whole`` if these are all rows. There are no NaN."""
 
     @abstractmethod
     def merge(self, one: Any, two: Any) -> Any:
@@ -86,7 +86,7 @@ class Learner(ABC):
 
     @abstractmethod
     def settle(self, statistic: Any) -> Learner | Transform:
-        """Return what comes next."""
+        """Return the next learner, or the transform."""
 
 
 def learner_of(call: Call, name: str) -> Learner:
@@ -97,7 +97,7 @@ def learner_of(call: Call, name: str) -> Learner:
     call
         Of bs, cr, poly, scale, center or C.
     name
-        What it is a function of, for messages.
+        The name of its argument, for messages.
     """
     given = {key: value for key, value in call.arguments if key != "x"}
     return _LEARNERS[call.function](given, str(call), name)
@@ -147,7 +147,7 @@ def _knots(given: Mapping[str, Expression], call: str) -> FloatArray | None:
 
 @dataclass(frozen=True)
 class Scaling(NumberTransform):
-    """A column less its centre, over its scale."""
+    """Scaling: (column - centre) / scale."""
 
     centre: float
     scale: float
@@ -170,7 +170,7 @@ class Scaling(NumberTransform):
         """Return the transform with these settings."""
         centre, scale = float(settings["centre"]), float(settings["scale"])
         if not (np.isfinite(centre) and np.isfinite(scale) and scale > 0):
-            raise ValueError(f"a scaling has a finite centre and a scale above 0; got {centre:g} and {scale:g}")
+            raise ValueError(f"a scaling needs a finite centre and a scale above 0; got {centre:g} and {scale:g}")
         return cls(centre, scale)
 
 
@@ -216,7 +216,7 @@ def _center(given: Mapping[str, Expression], call: str, name: str) -> Learner:
 
 @dataclass(frozen=True, eq=False)
 class Polynomial(NumberTransform):
-    """Orthonormal polynomials over the rows, as R's ``poly``: by the recurrence of three terms."""
+    """Orthonormal polynomials over the rows, as R's ``poly``: by the three-term recurrence."""
 
     alpha: FloatArray  # (degree,)
     norms: FloatArray  # (degree + 1,), the sums of squares of the monic polynomials
@@ -239,7 +239,7 @@ class Polynomial(NumberTransform):
         """Return the transform with these settings."""
         alpha, norms = _floats(settings["alpha"]), _floats(settings["norms"])
         if not 1 <= len(alpha) <= MOST_DEGREE or len(norms) != len(alpha) + 1 or not (norms > 0).all():
-            raise ValueError("a polynomial has one coefficient alpha for each degree, and norms above 0")
+            raise ValueError("a polynomial needs one coefficient alpha for each degree, and norms above 0")
         return cls(alpha, norms)
 
 
@@ -264,11 +264,11 @@ def monic_polynomials(x: FloatArray, alpha: FloatArray, norms: FloatArray) -> Fl
 
 @dataclass(frozen=True, eq=False)
 class PolynomialLearner(Learner):
-    """One more coefficient of the recurrence in each pass (the procedure of Stieltjes)."""
+    """One more coefficient of the recurrence in each pass (Stieltjes procedure)."""
 
     name: str
     degree: int
-    alpha: FloatArray  # (k,), known by now
+    alpha: FloatArray  # (k,), known so far
     norms: FloatArray  # (k,)
 
     def summarise(self, x: FloatArray, whole: bool) -> tuple[float, float, float]:
@@ -287,7 +287,7 @@ class PolynomialLearner(Learner):
         """Return the learner of the next degree, or the polynomials."""
         shift, squares, products = statistic
         norms = np.append(self.norms, squares)
-        # The polynomial of degree k vanishes on k distinct points: what is left of it is rounding.
+        # The polynomial of degree k is 0 on k distinct points, up to rounding.
         span = float(np.sqrt(norms[1] / norms[0])) if len(norms) > 1 else 0.0
         expected = norms[0] * span ** (2 * len(self.alpha))
         if not squares > 1e-22 * expected or (len(norms) > 1 and span <= 1e-14 * abs(float(self.alpha[0]))):
@@ -357,7 +357,7 @@ def _poly(given: Mapping[str, Expression], call: str, name: str) -> Learner:
 
 @dataclass(frozen=True, eq=False)
 class BasisSpline(NumberTransform):
-    """B-splines, as R's ``bs``: beyond the boundary knots the outer polynomials go on."""
+    """B-splines, as R's ``bs``: extrapolated by the outer polynomials beyond the boundary knots."""
 
     knots: FloatArray  # (k,), the inner ones
     low: float
@@ -367,7 +367,7 @@ class BasisSpline(NumberTransform):
 
     @property
     def width(self) -> int:
-        """How many splines there are."""
+        """The number of splines."""
         return len(self.knots) + self.degree + int(self.intercept)
 
     def apply(self, x: FloatArray) -> FloatArray:
@@ -398,20 +398,20 @@ class BasisSpline(NumberTransform):
         degree = int(settings["degree"])
         _check_knots(knots, low, high)
         if not 0 <= degree <= MOST_DEGREE:
-            raise ValueError(f"the degree of a spline is 0 to {MOST_DEGREE}; got {degree}")
+            raise ValueError(f"the degree of a spline must be 0 to {MOST_DEGREE}; got {degree}")
         return cls(knots, low, high, degree, bool(settings["intercept"]))
 
 
 @dataclass(frozen=True, eq=False)
 class NaturalSpline(NumberTransform):
-    """Natural cubic regression splines, as patsy's ``cr`` (Wood 2006, p. 145): straight lines beyond the knots."""
+    """Natural cubic regression splines, as patsy's ``cr`` (Wood 2006, p. 145): linear beyond the knots."""
 
     knots: FloatArray  # (k,), the outer ones included
-    constraint: FloatArray | None  # (k, k - 1), columns that are combinations of the k splines; None for all of these
+    constraint: FloatArray | None  # (k, k - 1), columns as combinations of the k splines; None for these
 
     @property
     def width(self) -> int:
-        """How many columns there are."""
+        """The number of columns."""
         return len(self.knots) if self.constraint is None else self.constraint.shape[1]
 
     def apply(self, x: FloatArray) -> FloatArray:
@@ -435,7 +435,7 @@ class NaturalSpline(NumberTransform):
         """Return the transform with these settings."""
         knots = _floats(settings["knots"])
         if len(knots) < 2:
-            raise ValueError(f"a natural spline has 2 knots or more; got {len(knots)}")
+            raise ValueError(f"a natural spline needs 2 knots or more; got {len(knots)}")
         _check_knots(knots[1:-1], float(knots[0]), float(knots[-1]))
         constraint = settings["constraint"]
         if constraint is None:
@@ -472,7 +472,7 @@ def natural_splines(x: FloatArray, knots: FloatArray) -> FloatArray:
     place = np.clip(np.searchsorted(knots, x) - 1, 0, len(knots) - 2)
     step = steps[place]
     after, before = knots[place + 1] - x, x - knots[place]
-    # Beyond the outer knots the cubic parts are left out: straight lines remain.
+    # Beyond the outer knots the splines are linear: the cubic parts are dropped.
     cubic_after = np.where(x > knots[-1], 0.0, after**3 / (6 * step)) - step * after / 6
     cubic_before = np.where(x < knots[0], 0.0, before**3 / (6 * step)) - step * before / 6
     found = cubic_after[:, None] * second[place] + cubic_before[:, None] * second[place + 1]
@@ -489,8 +489,8 @@ class KnotLearner(Learner):
     name: str
     call: str
     natural: bool
-    inner: int  # how many inner knots are quantiles
-    knots: FloatArray | None  # the inner knots, where they are given
+    inner: int  # number of inner knots that are quantiles
+    knots: FloatArray | None  # the inner knots, if given
     low: float | None
     high: float | None
     degree: int = 3
@@ -511,20 +511,20 @@ class KnotLearner(Learner):
         return min(one[0], two[0]), max(one[1], two[1]), merge_samples(one[2], two[2])
 
     def settle(self, statistic: Any) -> Learner | Transform:
-        """Return the splines, or what finds their means."""
+        """Return the splines, or the learner of their means."""
         if statistic is None:
-            raise TableError(f"{self.name} has no known cell: there is nothing to place knots by")
+            raise TableError(f"{self.name} has no known cell to place knots by")
         low = statistic[0] if self.low is None else self.low
         high = statistic[1] if self.high is None else self.high
         if not low < high:
             raise TableError(
-                f"{self.call}: {self.name} lies between {low:g} and {high:g}, which leaves no room for knots"
+                f"{self.call}: {self.name} is between {low:g} and {high:g}: the range is too small for knots"
             )
         knots = self.knots
         if knots is None:
             values = statistic[2][0]["X"][:, 0]
             values = values[(low <= values) & (values <= high)]
-            values = np.unique(values) if self.natural else values  # as mgcv and patsy do
+            values = np.unique(values) if self.natural else values  # as in mgcv and patsy
             shares = np.linspace(0, 1, self.inner + 2)[1:-1]
             knots = np.quantile(values, shares) if len(values) else shares[:0]
             if len(knots) < self.inner:
@@ -545,7 +545,7 @@ class KnotLearner(Learner):
 
 @dataclass(frozen=True, eq=False)
 class SplineMeanLearner(Learner):
-    """The means of natural splines, which are then constrained to sum to 0 over the rows."""
+    """The means of natural splines, for the constraint that they sum to 0 over the rows."""
 
     spline: NaturalSpline
 
@@ -595,11 +595,11 @@ def _cr(given: Mapping[str, Expression], call: str, name: str) -> Learner:
 
 @dataclass(frozen=True)
 class Coding(Transform):
-    """The levels of a category, and how they become columns."""
+    """The levels of a category, and their contrast coding."""
 
     levels: tuple[Level, ...]
     contrast: str  # "treatment" or "sum"
-    reference: int  # the level without a column: the reference level, or the one that is minus the sum of the others
+    reference: int  # the level without a column: the reference level, or minus the sum of the others
 
     @property
     def names(self) -> list[str]:
@@ -625,13 +625,13 @@ class Coding(Transform):
         return found
 
     def encode(self, cells: Cell, name: str, unseen: str) -> tuple[npt.NDArray[np.intp], int | None]:
-        """Return the code of each cell, -1 where it is missing, and the first row with an unknown level, if any.
+        """Return the code of each cell, -1 if it is missing, and the first row with an unknown level, if any.
 
         With ``unseen="reference"`` unknown levels get the code of the reference level.
         """
         if isinstance(cells, Categories):
             places = {level: place for place, level in enumerate(self.levels)}
-            texts = {_text(level): place for place, level in enumerate(self.levels)}  # files hold numbers as text
+            texts = {_text(level): place for place, level in enumerate(self.levels)}  # text files have numbers as text
             found = [places.get(level, texts.get(_text(level), -2)) for level in cells.levels]
             codes = np.array([*found, -1], dtype=np.intp)[cells.codes]
         else:
@@ -659,7 +659,7 @@ class Coding(Transform):
         """Return the coding with these settings."""
         levels, reference = tuple(settings["levels"]), int(settings["reference"])
         if settings["contrast"] not in ("treatment", "sum") or not 0 <= reference < len(levels):
-            raise ValueError("a coding is 'treatment' or 'sum', and its reference is one of the levels")
+            raise ValueError("a coding must be 'treatment' or 'sum', and its reference one of the levels")
         if len(set(levels)) != len(levels) or not all(isinstance(each, str | int | float) for each in levels):
             raise ValueError("levels must be texts or numbers, each once")
         return cls(levels, settings["contrast"], reference)
@@ -667,7 +667,7 @@ class Coding(Transform):
 
 @dataclass(frozen=True)
 class LevelLearner(Learner):
-    """The levels that occur in rows without missing cells, as R's ``drop.unused.levels`` finds them."""
+    """The levels that occur in rows without missing cells, as with R's ``drop.unused.levels``."""
 
     name: str
     contrast: str
@@ -676,7 +676,7 @@ class LevelLearner(Learner):
     complete_rows: ClassVar[bool] = True
 
     def summarise(self, x: Cell, whole: bool) -> tuple[dict[Level, int], tuple[Level, ...] | None]:
-        """Return how often each level occurs, and the order of the levels where it is the user's."""
+        """Return the count of each level, and the order of the levels if the user gave it."""
         if isinstance(x, Categories):
             known = x.codes if not len(x.codes) or x.codes.min() >= 0 else x.codes[x.codes >= 0]
             counts = np.bincount(known, minlength=len(x.levels))
@@ -694,7 +694,7 @@ class LevelLearner(Learner):
     def _check(self, count: int) -> None:
         if count > MOST_LEVELS:
             raise TableError(
-                f"{self.name} has more than {MOST_LEVELS} levels: is it an identifier? Take it out of the formula"
+                f"{self.name} has more than {MOST_LEVELS} levels: is it an identifier? Remove it from the formula"
             )
 
     def settle(self, statistic: Any) -> Transform:
@@ -714,7 +714,7 @@ class LevelLearner(Learner):
             levels = tuple(level for level in self.levels if level in counts)
         if len(levels) < 2:
             only = f"one level, {levels[0]!r}," if levels else "no level"
-            raise TableError(f"{self.name} has {only} in the rows without missing cells: take it out of the formula")
+            raise TableError(f"{self.name} has {only} in the rows without missing cells: remove it from the formula")
         place = len(levels) - 1 if self.contrast == "sum" else 0
         if self.reference is not None:
             place = find_level(self.reference, levels, self.name)
@@ -728,7 +728,7 @@ def _text(level: Level) -> str:
 
 
 def _as_number(level: Level) -> float:
-    """Return the number that a level is or is written as; NaN for others."""
+    """Return the numeric value of a level, also if written as text; NaN for others."""
     try:
         return float(level)
     except ValueError:
@@ -736,7 +736,7 @@ def _as_number(level: Level) -> float:
 
 
 def find_level(level: Level, levels: Sequence[Level], name: str) -> int:
-    """Return the place of a level, or raise with the nearest."""
+    """Return the position of a level, or raise with the nearest."""
     if level in levels:
         return list(levels).index(level)
     texts = [str(each) for each in levels]
@@ -746,7 +746,7 @@ def find_level(level: Level, levels: Sequence[Level], name: str) -> int:
 
 
 def _distinct(x: FloatArray) -> tuple[list[float], list[int]]:
-    """Return distinct numbers and how often each occurs; whole numbers of a small range are counted, not sorted."""
+    """Return distinct numbers and their counts; whole numbers of a small range are counted, not sorted."""
     if len(x) and np.abs(x).max() < 2**40 and x.max() - x.min() <= 4 * len(x) and (x == np.floor(x)).all():
         low = int(x.min())
         every = np.bincount((x - low).astype(np.intp))
@@ -761,7 +761,7 @@ def _categories(given: Mapping[str, Expression], call: str, name: str) -> Learne
     chosen = given.get("contrast")
     if chosen is not None and chosen != Constant(None):
         if not isinstance(chosen, Call) or chosen.function not in ("Treatment", "Sum"):
-            raise FormulaError(f"formula: {call}: the contrast is Treatment('level') or Sum; got {chosen}")
+            raise FormulaError(f"formula: {call}: the contrast must be Treatment('level') or Sum; got {chosen}")
         contrast = chosen.function.lower()
         if chosen.arguments:
             reference = _level_of(chosen.arguments[0][1], call)
@@ -778,7 +778,7 @@ def _level_of(value: Expression, call: str) -> Level:
     if isinstance(value, Constant) and isinstance(value.value, str | int | float):
         number = value.value
         return int(number) if isinstance(number, float) and number.is_integer() else number
-    raise FormulaError(f"formula: {call}: a level is a text or a number; got {value}")
+    raise FormulaError(f"formula: {call}: a level must be a text or a number; got {value}")
 
 
 _LEARNERS = {"scale": _scale, "center": _center, "poly": _poly, "bs": _bs, "cr": _cr, "C": _categories}

@@ -217,7 +217,7 @@ def numbers(column: Column, kind: str) -> FloatArray:
     if kind == "boolean" and column.values.dtype.kind == "O":
         column = replace(column, values=_boxed([_read_truth_word(cell) for cell in column.values.tolist()]))
     if column.values.dtype.kind == "O":
-        _check_cells(column, lambda value: not isinstance(value, str), f"no number, as the kind {kind!r} wants it")
+        _check_cells(column, lambda value: not isinstance(value, str), f"not a number, as the kind {kind!r} needs")
     cells = np.array(column.cells, dtype=np.float64)
     for bad, cure in _offences(cells, kind):
         if bad.any():
@@ -256,7 +256,7 @@ def names(column: Column) -> tuple[Labels, npt.NDArray[np.int64]]:
 def texts(column: Column) -> list[str]:
     """Return the texts of a column, empty where they are missing."""
     _check_type(column)
-    _check_cells(column, lambda value: isinstance(value, str), "no text")
+    _check_cells(column, lambda value: isinstance(value, str), "not a text")
     return [str(text) if known else "" for text, known in zip(column.values, column.known, strict=True)]
 
 

@@ -15,7 +15,9 @@ from suffice.solvers.base import (
 from suffice.solvers.elastic_net import ElasticNet
 from suffice.solvers.gradient import BatchGradient
 from suffice.solvers.newton import Newton
+from suffice.solvers.quasi_newton import QuasiNewton
 from suffice.solvers.stochastic import StochasticGradient
+from suffice.solvers.truncated_newton import TruncatedNewton
 
 __all__ = [
     "Auto",
@@ -25,11 +27,13 @@ __all__ = [
     "ElasticNet",
     "Newton",
     "Objective",
+    "QuasiNewton",
     "SGDObjective",
     "Solution",
     "Step",
     "StochasticGradient",
     "Trace",
+    "TruncatedNewton",
     "ValueGradient",
     "ValueGradientHessian",
 ]

@@ -18,31 +18,31 @@ from suffice.solvers.stochastic import StochasticGradient
 from suffice.solvers.truncated_newton import TruncatedNewton
 from suffice.statistics.base import FloatArray
 
-#: Where a pass with the Hessian costs no more than this many products, Newton's method is the fastest.
+#: Newton's method is used if a pass with the Hessian costs at most this many products.
 SMALL = 3e7
-#: Where it costs no more than this many, Newton's method goes on where others have not converged.
+#: Newton's method continues if others have not converged and a pass costs at most this many.
 AFFORDABLE = 1e11
-#: A pass with the Hessian over a share s of the rows costs about as much as one without over all: s q is about this.
+#: A pass with the Hessian over a share s of the rows costs as much as one without over all rows if s q is this.
 FAIR = 45.0
-#: The first steps are made on this many times fewer rows than the Hessian is taken from.
+#: The first steps use this many times fewer rows than the sample of the Hessian.
 FEWER = 4
-#: The Hessian of few rows may vanish where that of all does not: this share of the first one is put on its diagonal.
+#: The Hessian of a sample may be singular though that of all rows is not: this share of it is added to its diagonal.
 DAMPING = 1e-3
-#: Up to so many parameters, a pass with the Hessian takes a small multiple of one without.
+#: Up to this many parameters, a pass with the Hessian takes a small multiple of one without.
 FEW = 128
-#: So many rounds of dual ascent lead to the optimum, or show that it is far.
+#: Most rounds of dual ascent before another solver continues.
 ROUNDS = 40
 
 
 @dataclass(frozen=True)
 class Auto:
-    """Chooses by the size of the problem.
+    """Default solver: chooses the method by the size of the problem.
 
-    Few rows: Newton's method. Many rows: a sample's optimum is the start, and a larger sample's Hessian there,
-    corrected by how the gradients of all rows change (L-BFGS), makes the steps: about six passes over all rows. Many
-    parameters: dual ascent, row by row, of classes on sparse rows under a ridge; else, and from there on, Newton's
-    steps are solved by conjugate gradients, or (with several predictors) L-BFGS starts from the diagonal of the
-    Hessian. Of an objective that supports less, the best that it allows: Newton's method, truncated Newton, L-BFGS.
+    Few rows: Newton's method. Many rows: L-BFGS from the optimum of a sample, preconditioned by the Hessian of a larger
+    sample: about six passes over all rows. Many parameters: dual coordinate ascent for classes on sparse rows with a
+    ridge; then, and otherwise, truncated Newton (conjugate gradients), or L-BFGS preconditioned by the diagonal of the
+    Hessian if there are several predictors. Objectives that support less: the first available of Newton's method,
+    truncated Newton and L-BFGS.
 
     Examples
     --------
@@ -59,21 +59,21 @@ class Auto:
 
     tol: float = 1e-8
     max_iter: int = 100
-    hessian: bool = True  #: whether the Hessian at the end is wanted
+    hessian: bool = True  #: whether to return the Hessian at the optimum
 
     def minimise(self, objective: Objective, start: FloatArray) -> Solution:
-        """Return where the objective is least."""
+        """Return the minimum of the objective."""
         size, work = start.size, objective.n_rows * float(start.size) ** 2
         if size > MANY or not objective.supports("hessian", start):
             return self._without_hessian(objective, start)
         rows = int(objective.n_rows * min(0.25, FAIR / size))
         if work <= SMALL or rows < 5 * size or not has_sample(objective, start):
             return Newton(self.tol, self.max_iter).minimise(objective, start)
-        with np.errstate(over="ignore", invalid="ignore"):  # a step too far has no finite value, and is not taken
+        with np.errstate(over="ignore", invalid="ignore"):  # a step whose value is not finite is rejected
             found = self._sampled(objective, start, rows)
         if found.converged or work > AFFORDABLE:
             return found
-        # Columns that nearly depend on each other: gradients tell little, and the sample may have misled.
+        # Nearly collinear columns: gradients are small, and the sample's preconditioner may be poor.
         better = found.value < objective.value_gradient(start).value
         other = Newton(self.tol, self.max_iter).minimise(objective, found.theta if better else start)
         return found if found.value < other.value else other
@@ -110,7 +110,7 @@ class Auto:
         return QuasiNewton(self.tol, max(self.max_iter, 1000)).minimise(objective, start)
 
 
-#: The solver of a name, given tol, max_iter, whether the Hessian at the end is wanted, and a seed.
+#: The solver of a name, given tol, max_iter, whether to return the Hessian, and a seed.
 NAMED: dict[str, Callable[[float, int, bool, Any], Any]] = {
     "auto": lambda tol, steps, hessian, seed: Auto(tol, steps, hessian),
     "newton": lambda tol, steps, hessian, seed: Newton(tol, steps),

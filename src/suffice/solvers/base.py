@@ -16,23 +16,23 @@ from suffice.kernels.descent import Descent, Pace
 from suffice.monitoring import is_reported, report
 from suffice.statistics.base import FloatArray
 
-#: Above this many parameters no Hessian matrix is made.
+#: Above this many parameters no Hessian matrix is computed.
 MANY = 2000
-#: A trace holds at most so many steps; beyond that every second one is dropped.
+#: Most steps of a trace; beyond that every second one is dropped.
 MOST_STEPS = 10_000
-#: And at most so many numbers of theta; beyond that theta is dropped from every second step that has it.
+#: Most numbers of theta in a trace; beyond that theta is dropped from every second step that has it.
 MOST_NUMBERS = 1 << 20
-#: A step must lower the value by this share of what the gradient predicts.
+#: A step must decrease the value by this share of what the gradient predicts.
 ENOUGH = 1e-4
-#: A value that falls by no more than this share of its size has not fallen: it is rounding.
+#: A decrease of the value by less than this share of its size is rounding error.
 ROUNDING = 1e-13
-#: Beyond this many rows the decrement is held at what this many may leave: 1e4 tol standard errors.
+#: Beyond this many rows the tolerance of the decrement does not grow: 1e4 tol standard errors.
 ROWS = 1e8
-#: Each parameter lets the decrement be 4 times as large, 25 times at most, where there are so many rows.
+#: The tolerance of the decrement is multiplied by 4 per parameter, at most by the first, from the second in rows on.
 MOST, LARGE = 25, 1e5
-#: Where rounding ends the search, predictors may be this far off, relative to their scale.
+#: Tolerance of predictors, relative to their scale, if rounding ends the search.
 ROUNDED = 1e-6
-#: So many steps without a smaller decrement, each too short to be seen in the value, end the search.
+#: Most steps without a smaller decrement or a decrease of the value.
 IDLE = 3
 
 Capability = Literal["hessian", "hessian_diagonal", "hessian_product", "epoch", "dual", "sample", "columns"]
@@ -57,8 +57,8 @@ class ValueGradientHessian(NamedTuple):
 class Objective(Protocol):
     """A function of theta, (p, t), that solvers minimise. Subclass it and define :meth:`value_gradient`.
 
-    Everything else is optional. What is there is declared in :attr:`capabilities`, and solvers ask :meth:`supports`
-    before they use it:
+    Other methods are optional. They are declared in :attr:`capabilities`, and solvers call :meth:`supports` before they
+    use them:
 
     =======================  ============================================  ==========================================
     capability               method                                        used by
@@ -73,7 +73,7 @@ class Objective(Protocol):
     ``"columns"``            :meth:`ColumnObjective.columns`               ``ElasticNet``, above 2,000 parameters
     =======================  ============================================  ==========================================
 
-    Where it is a sum over rows, each call costs one pass over them.
+    For a sum over rows, each call costs one pass over them.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class Objective(Protocol):
 
     @property
     def weight(self) -> float:
-        """The total weight of the rows: what gradients are divided by to be compared with a tolerance."""
+        """The total weight of the rows, by which gradients are divided before they are compared with a tolerance."""
         return 1.0
 
     @property
@@ -114,7 +114,7 @@ class Objective(Protocol):
 
     @property
     def n_rows(self) -> int:
-        """How many rows one pass reads."""
+        """The number of rows of one pass."""
         return 1
 
     def supports(self, capability: Capability, theta: FloatArray) -> bool:
@@ -126,7 +126,7 @@ class Objective(Protocol):
         """Return value and gradient."""
 
     def value_gradient_hessian(self, theta: FloatArray) -> ValueGradientHessian:
-        """Return value, gradient and Hessian, or a positive semi-definite matrix near it (Fisher's information)."""
+        """Return value, gradient and Hessian, or a positive semi-definite matrix near it (Fisher information)."""
         _raise_unsupported(self, "hessian")
 
     def hessian_diagonal(self, theta: FloatArray) -> FloatArray:
@@ -139,7 +139,7 @@ class Objective(Protocol):
 
 
 class SGDObjective(Objective, Protocol):
-    """A sum over rows that can be minimised by a step for each row."""
+    """A sum over rows that supports stochastic steps."""
 
     @abstractmethod
     def epoch(self, theta: FloatArray, order_seed: int | None, pace: Pace) -> Descent:
@@ -158,23 +158,23 @@ class DualAscentResult(NamedTuple):
 
 
 class DualObjective(Objective, Protocol):
-    """An objective with a dual that can be raised row by row."""
+    """An objective that supports dual coordinate ascent."""
 
     @abstractmethod
     def dual_ascent(self, start: FloatArray) -> Callable[[float, int], DualAscentResult]:
-        """Return a function that goes on until the duality gap is small enough, for so many rounds at most.
+        """Return a function that runs until the duality gap is small enough, for at most this many rounds.
 
-        Its first call starts from the intercepts of ``start``, each later one where the last ended.
+        Its first call starts from the intercepts of ``start``, later ones from the last result.
         """
 
 
 class SampledObjective(Objective, Protocol):
-    """A sum over rows that can be estimated from some of them."""
+    """A sum over rows that can be approximated by a sample."""
 
     @property
     @abstractmethod
     def has_slow_passes(self) -> bool:
-        """Whether a pass costs much more than its arithmetic, so that few passes matter most."""
+        """Whether reading the rows dominates the cost of a pass."""
 
     @abstractmethod
     def sample(self, count: int, strided: bool = False) -> SampledObjective:
@@ -186,7 +186,7 @@ class ColumnObjective(Objective, Protocol):
 
     @abstractmethod
     def columns(self, places: npt.NDArray[np.intp]) -> Objective:
-        """Return the objective as a function of these rows of theta alone, the others being 0."""
+        """Return the objective as a function of these rows of theta, the others fixed at 0."""
 
 
 def has_dual(objective: Objective, theta: FloatArray) -> TypeGuard[DualObjective]:
@@ -230,22 +230,22 @@ def _raise_unsupported(objective: Objective, capability: Capability) -> NoReturn
 
 
 class DivergenceError(ValueError):
-    """Steps so long that they lead away from the minimum."""
+    """The steps are too long, and diverge."""
 
 
 class Step(NamedTuple):
-    """One line of a trace: theta as it was tried, and the objective there."""
+    """One line of a trace: a theta, and the objective there."""
 
     passes: float  #: passes over the rows so far; a part of the rows counts as its share
-    value: float  #: the objective at theta: of a model minus its penalised log-likelihood, without constant terms
-    gradient_norm: float  #: the largest entry of the gradient, divided by the weight of the rows; NaN if not known
+    value: float  #: the objective at theta: for a model minus its penalised log-likelihood, without constant terms
+    gradient_norm: float  #: the largest entry of the gradient, divided by the weight of the rows; NaN if unknown
     seconds: float  #: since the solver was started
-    theta: FloatArray | None = None  #: (p, t); None where a long trace leaves it out
-    number: int = 1  #: of the step, from 1: a long trace leaves out some steps
+    theta: FloatArray | None = None  #: (p, t); None if a long trace dropped it
+    number: int = 1  #: of the step, from 1: a long trace drops some steps
 
     @property
     def size(self) -> int:
-        """How many numbers of theta it holds."""
+        """The number of entries of theta."""
         return 0 if self.theta is None else self.theta.size
 
     def __str__(self) -> str:
@@ -257,7 +257,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Solution:
-    """Where a solver stopped.
+    """The result of a solver.
 
     Examples
     --------
@@ -272,10 +272,10 @@ class Solution:
     converged: bool
     reason: str  #: why the solver stopped
     trace: tuple[Step, ...] = field(default=(), repr=False)
-    """Every step with its theta. Above 10,000 steps every second one is left out, as often as needed; above a million
-    numbers in all (8 MB), so is the theta of every second step. The first and the last step are always there."""
+    """Every step with its theta. Above 10,000 steps every second one is dropped, repeatedly; above a million numbers in
+    all (8 MB), the theta of every second step. The first and the last step are always kept."""
     hessian: FloatArray | None = field(default=None, repr=False)
-    """The (expected) Hessian of the objective at theta, (p t, p t), theta column by column, where it is known."""
+    """The (expected) Hessian of the objective at theta, (p t, p t), theta column by column, if known."""
     weight: float = field(default=1.0, repr=False)  #: the weight of the rows
 
     @property
@@ -285,12 +285,12 @@ class Solution:
 
     @property
     def passes(self) -> float:
-        """How many passes over the rows were made."""
+        """The number of passes over the rows."""
         return self.trace[-1].passes if self.trace else 0.0
 
     @property
     def n_steps(self) -> int:
-        """How many steps were made, those included that a long trace leaves out."""
+        """The number of steps, including those that a long trace dropped."""
         return self.trace[-1].number if self.trace else 0
 
 
@@ -301,7 +301,7 @@ def gradient_norm(gradient: FloatArray, weight: float) -> float:
 
 @dataclass
 class Trace:
-    """The steps of a solver that is running.
+    """The steps of a running solver.
 
     Examples
     --------
@@ -317,7 +317,7 @@ class Trace:
     steps: list[Step] = field(default_factory=list)
     passes: float = 0.0
     started: float = field(default_factory=time.perf_counter)
-    reported: bool = field(default_factory=is_reported)  #: whether someone listens to the steps
+    reported: bool = field(default_factory=is_reported)  #: whether steps are reported to a listener
     _number: int = 0
     _numbers: int = 0  # of all thetas held
 
@@ -327,7 +327,7 @@ class Trace:
         return cls(objective.weight or 1.0, objective.n_rows)
 
     def add(self, theta: FloatArray, value: float, gradient: FloatArray | None, passes: float = 1.0) -> float:
-        """Add and report a step that took so many passes; return the largest gradient per unit of weight, or NaN."""
+        """Add and report a step and its passes; return the largest gradient per unit of weight, or NaN."""
         self.passes += passes
         self._number += 1
         norm = math.nan if gradient is None else gradient_norm(gradient, self.weight)
@@ -343,7 +343,7 @@ class Trace:
 
 
 def thin_trace(steps: Iterable[Step]) -> tuple[Step, ...]:
-    """Return the steps of a trace, every second one where there are many, and fewer thetas where these are large."""
+    """Return the steps of a trace, thinned if there are many, and fewer thetas if these are large."""
     kept = tuple(steps)
     if len(kept) <= MOST_STEPS and len(kept) * kept[-1].size <= MOST_NUMBERS:
         return kept
@@ -365,10 +365,10 @@ def _every_second(steps: tuple[Step, ...] | list[Step]) -> tuple[Step, ...]:
 class Convergence:
     """Tests of convergence, and the state of the search.
 
-    A search is judged by Newton's decrement, ``gradient' Hessian^-1 gradient``: twice the distance of the value from
-    the minimum, were it a parabola, and the squared distance of theta from the optimum in standard errors. It is
-    compared with the weight of the rows times the scale of one row's value, so that the root mean square error of the
-    linear predictors is a small multiple of ``tol`` of their scale: 1, and 5 at most where there are many rows.
+    The criterion is the Newton decrement, ``gradient' Hessian^-1 gradient``: for a parabola, twice the distance of the
+    value from the minimum, and the squared distance of theta from the optimum in standard errors. It is compared with
+    the weight of the rows times the scale of one row's value, so that the root mean square error of the linear
+    predictors is a small multiple of ``tol`` times their scale: 1, and at most 5 for many rows.
 
     Examples
     --------
@@ -386,7 +386,7 @@ class Convergence:
 
     @classmethod
     def of(cls, objective: Objective, tol: float, parameters: int) -> Convergence:
-        """Return the tests for an objective with so many parameters."""
+        """Return the tests for an objective with this number of parameters."""
         return cls(tol, objective.weight, objective.unit, parameters)
 
     @property
@@ -395,37 +395,37 @@ class Convergence:
         return self._allowed(self.tol)
 
     def reached(self, decrement: float) -> bool:
-        """Whether the decrement is as small as ``tol`` asks for."""
+        """Whether the decrement is within the tolerance."""
         return decrement <= self._allowed(self.tol)
 
     def is_close(self, decrement: float) -> bool:
         """Whether theta is within 1e4 tol standard errors of the optimum.
 
-        Then a solver may also ask :meth:`reached` of the decrement by the Hessian at the start: where classes are
-        separated, the Hessian vanishes while theta grows without end.
+        Then a solver may also test :meth:`reached` with the Hessian at the start: if classes are separated, the Hessian
+        goes to 0 while theta diverges.
         """
         return decrement <= ROWS * self.tol**2 * self.unit
 
     def slack(self, value: float) -> float:
-        """Return the difference of values that is rounding."""
+        """Return the rounding error of a difference of values."""
         return ROUNDING * (abs(value) + 0.01 * self.weight * self.unit)  # terms of a value near zero may be larger
 
     def decreases(self, value: float, before: float, predicted: float) -> bool:
-        """Whether a value is below the one before by a fair part of the predicted decrease, or equal to rounding."""
+        """Whether a value decreased by a sufficient part of the predicted decrease, or is equal up to rounding."""
         return math.isfinite(value) and value <= before - ENOUGH * predicted + self.slack(before)
 
     def stalls(self, decrement: float, decrease: float, value: float) -> bool:
-        """Whether rounding keeps the decrement from falling: to be asked once a step, with the last decrease."""
+        """Whether rounding keeps the decrement from decreasing: called once per step, with the last decrease."""
         smaller = decrement < 0.9 * self._least
         self._least = min(decrement, self._least)
         self._idle = 0 if smaller or decrease > self.slack(value) else self._idle + 1
         return self._idle >= IDLE
 
     def stuck(self, decrement: float) -> tuple[bool, str]:
-        """Return whether a search that finds no better point has converged, and why it stops."""
+        """Return whether a search that finds no better point has converged, and the reason of stopping."""
         if decrement <= self._allowed(max(self.tol, ROUNDED)):
-            return True, "the value cannot be lowered further in double precision"
-        return False, "no step along the gradient lowers the value"
+            return True, "the value cannot decrease further in double precision"
+        return False, "no step along the gradient decreases the value"
 
     def _allowed(self, tol: float) -> float:
         many = min(4 * self.parameters, MOST) if self.weight >= LARGE else 1  # passes cost, and errors are small

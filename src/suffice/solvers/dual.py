@@ -10,11 +10,11 @@ from suffice.solvers.base import DualObjective, Solution, Trace, check_supports
 from suffice.solvers.gradient import GradientScale
 from suffice.statistics.base import FloatArray
 
-#: How many standard errors from the optimum theta may be, for a tolerance of 1.
+#: Distance of theta from the optimum in standard errors, for a tolerance of 1.
 DISTANCE = 1e4
 #: The first gap per row, for a tolerance of 1.
 FIRST = 1e-2
-#: How much of a gap is aimed for at least, once the last one was not small enough.
+#: Smallest share of the last gap that is the next goal.
 LEAST = 1e-4
 #: Smaller gaps per row are lost in the rounding of single precision.
 FINEST = 1e-12
@@ -22,18 +22,18 @@ FINEST = 1e-12
 
 @dataclass(frozen=True)
 class DualAscent:
-    """Rounds over the rows, each of which moves its own dual variables to where theta and they agree.
+    """Dual coordinate ascent: rounds over the rows, each of which updates its own dual variables and theta.
 
-    Where the rows have many features, few of them in each row, ten rounds lead as far as a hundred passes that move
-    theta after all rows. The duality gap bounds what is left to gain. The loop works in single precision, so that it
-    leads to the optimum to about six digits: where ``tol`` asks for more, the solution says that it has not converged.
+    With many features, few of them in each row, ten rounds are worth about a hundred passes that update theta after all
+    rows. The duality gap bounds the distance from the minimum. The loop works in single precision, to about six digits:
+    for a smaller ``tol`` the solution is marked as not converged.
     """
 
     tol: float = 1e-8
     max_iter: int = 100
 
     def minimise(self, objective: DualObjective, start: FloatArray) -> Solution:
-        """Return where the objective is least, or near it."""
+        """Return the minimum of the objective, or a theta near it."""
         check_supports(self, objective, start, "dual")
         ascend = objective.dual_ascent(start)
         trace = Trace.of(objective)
@@ -49,7 +49,7 @@ class DualAscent:
             norm = scale.norm(here.gradient)
             reached = norm <= self.tol and gap <= aim
             if reached or left <= 0 or aim <= FINEST * objective.weight or not np.isfinite(here.value):
-                reason = "the gradient vanishes" if reached else "dual ascent does not lead further"
+                reason = "the gradient vanishes" if reached else "dual ascent does not decrease the gap further"
                 steps = tuple(trace.steps)
                 return Solution(theta, here.value, here.gradient, reached, reason, steps, weight=trace.weight)
             aim = min(aim, gap) * max(0.25 * (self.tol / norm) ** 2, LEAST)  # gaps are as gradients squared

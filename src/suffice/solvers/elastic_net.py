@@ -1,4 +1,4 @@
-"""The elastic net: Newton's steps with an l1 penalty, each solved by coordinate descent."""
+"""The elastic net: Newton steps with an l1 penalty, each solved by coordinate descent."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from suffice.solvers.linear_algebra import EPSILON, Symmetric, flat, inner, shap
 from suffice.solvers.quasi_newton import Point
 from suffice.statistics.base import FloatArray
 
-#: How many rounds of coordinate descent are made before all that are not zero are solved for at once.
+#: Rounds of coordinate descent before the nonzero coefficients are solved for together.
 ROUNDS = 100
-#: How often that is done to solve one quadratic.
+#: Most repetitions for one quadratic.
 SOLVES = 50
-#: A step must bring the next predicted decrease below this share of its own, or the Hessian is computed anew.
+#: The Hessian is computed again if the next predicted decrease is above this share of the last.
 FALL = 0.04
-#: So many features are added at a time where there are too many for a Hessian matrix.
+#: Features added at a time, if there are too many for a Hessian matrix.
 WORKING = 200
 
 
@@ -35,7 +35,7 @@ WORKING = 200
 class ElasticNet:
     """Minimises an objective plus ``sum of l1 |theta|``, by coordinate descent on a quadratic with a Hessian nearby.
 
-    The Hessian is kept from step to step, and from one penalty to the next along a path, as long as it serves.
+    The Hessian is reused from step to step, and from one penalty to the next along a path, while it is accurate enough.
 
     Parameters
     ----------
@@ -59,12 +59,12 @@ class ElasticNet:
     max_iter: int = 100
 
     def minimise(self, objective: Objective, start: FloatArray, hessian: FloatArray | None = None) -> Solution:
-        """Return where the objective plus the penalty is least.
+        """Return the minimum of the objective plus the penalty.
 
         Parameters
         ----------
         hessian
-            The Hessian near the start, where it is known.
+            The Hessian near the start, if known.
         """
         check_supports(self, objective, start, "hessian")
         if start.size > MANY:
@@ -118,9 +118,9 @@ class ElasticNet:
     def _step(
         self, matrix: FloatArray, gradient: FloatArray, theta: FloatArray, l1: FloatArray, test: Convergence
     ) -> tuple[FloatArray, bool]:
-        """Return the step to the minimum of the quadratic with this Hessian and gradient, plus the penalty.
+        """Return the step to the minimum of the quadratic with this Hessian and gradient plus the penalty.
 
-        And whether that was found.
+        Also whether it was found.
         """
         at = flat(theta)
         right = np.einsum("ij,j->i", matrix, at) - flat(gradient)
@@ -137,7 +137,7 @@ class ElasticNet:
         trace: Trace,
         test: Convergence,
     ) -> tuple[float, Point]:
-        """Return the first of the step, half of it, ... that helps, and the objective there; that here if none does."""
+        """Return the first halving of the step that decreases the value, and the objective there; or that here."""
         now = here.value + float((l1 * np.abs(theta)).sum())
         predicted = self._predicted(here.gradient, theta, step, l1)
         share = 1.0
@@ -152,11 +152,11 @@ class ElasticNet:
 
     @staticmethod
     def _predicted(gradient: FloatArray, theta: FloatArray, step: FloatArray, l1: FloatArray) -> float:
-        """Return the decrease that a step should bring, to first order."""
+        """Return the predicted decrease of a step, to first order."""
         return float((l1 * (np.abs(theta) - np.abs(theta + step))).sum() - inner(gradient, step))
 
     def _by_working_sets(self, objective: ColumnObjective, start: FloatArray) -> Solution:
-        """Add features, the largest gradients first, until none that is left out would help."""
+        """Add features, the largest gradients first, until the others satisfy the optimality conditions."""
         trace = Trace.of(objective)
         theta = np.array(start, dtype=np.float64)
         l1 = np.broadcast_to(self.l1, theta.shape)
@@ -192,16 +192,16 @@ class ElasticNet:
         return solution(False, f"max_iter={self.max_iter} working sets were solved")
 
 
-UNSOLVED = "coordinate descent did not reach the optimum of a quadratic: columns nearly depend on each other"
+UNSOLVED = "coordinate descent did not reach the optimum of a quadratic: columns are nearly collinear"
 
 
 def solve_quadratic(
     matrix: FloatArray, right: FloatArray, l1: FloatArray, start: FloatArray, precision: float
 ) -> tuple[FloatArray, bool]:
-    """Return where ``theta' matrix theta / 2 - right' theta + l1 |theta|`` is least, (q,), and whether it is.
+    """Minimise ``theta' matrix theta / 2 - right' theta + l1 |theta|``; return theta, (q,), and whether it converged.
 
-    Coordinate descent finds which coefficients are not zero; those are then solved for at once, as it comes to them
-    slowly where columns nearly depend on each other.
+    Coordinate descent finds which coefficients are not zero; these are then solved for together, as it converges
+    slowly if columns are nearly collinear.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def solve_quadratic(
     l1
         The penalty of each coefficient, (q,).
     precision
-        The largest entry of the subgradient at a minimum, each in units of the root of its diagonal entry.
+        Tolerance of the subgradient, each entry in units of the root of its diagonal entry.
 
     Examples
     --------
@@ -225,7 +225,7 @@ def solve_quadratic(
     known = level > 0
     for _ in range(SOLVES):
         _native.coordinate_descent(matrix, right, l1, theta, precision, ROUNDS)
-        for _ in range(len(theta) + 2):  # until those that are not zero are solved for
+        for _ in range(len(theta) + 2):  # until the nonzero coefficients are solved for
             gradient = np.einsum("ij,j->i", matrix, theta) - right
             violations = subgradient(gradient, theta, l1)
             rounding = 64 * EPSILON * float((level * np.abs(theta)).sum())
@@ -235,7 +235,7 @@ def solve_quadratic(
             balanced = (np.abs(violations) <= (precision + rounding) * level)[known].all()
             if balanced and -inner(step, violations) <= (precision + 100 * rounding) ** 2:
                 return theta, True
-            # Along what the matrix does not know, the penalty alone falls, until the first coefficient is zero.
+            # In the null space of the matrix only the penalty decreases, until the first coefficient is zero.
             rest = np.zeros_like(theta)
             rest[free] = ((-violations - np.einsum("ij,j->i", matrix, step)) / np.where(known, level, 1.0))[free]
             if np.abs(rest).max(initial=0.0) > precision + rounding:
@@ -249,7 +249,7 @@ def solve_quadratic(
 
 
 def _moved(matrix: FloatArray, gradient: FloatArray, l1: FloatArray, theta: FloatArray, step: FloatArray) -> FloatArray:
-    """Return the best of the points along a step at which a coefficient becomes zero, and its end; theta if none is."""
+    """Return the best of the step's end and its points at which a coefficient becomes zero; theta if none is better."""
     crosses = (theta * (theta + step) <= 0) & (theta != 0) & (step != 0) & (l1 > 0)
     shares = np.append(-theta[crosses] / step[crosses], 1.0)[:, None]
     ends = theta + shares * step

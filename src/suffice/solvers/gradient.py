@@ -1,4 +1,4 @@
-"""Batch gradient: steps along the gradient of all rows."""
+"""Batch gradient descent."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ _EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class BatchGradient:
-    """The batch rule: theta := theta - step * gradient / weight, all rows at once.
+    """Batch gradient descent: theta := theta - step * gradient / weight, over all rows.
 
     Parameters
     ----------
     step
-        How far to go along the gradient per unit of weight; one that is too long raises
-        :class:`~suffice.solvers.base.DivergenceError`. By default 1 / the largest eigenvalue of the Hessian at the
-        start, found by power iterations, or (of objectives without a Hessian) 1 / the curvature along the first
-        gradient; either is halved whenever the value does not fall as it should.
+        Step size; one that is too long raises :class:`~suffice.solvers.base.DivergenceError`. By default 1 / the
+        largest eigenvalue of the Hessian at the start, by power iteration, or (for objectives without a Hessian) 1 /
+        the curvature along the first gradient; both are halved if the value does not decrease sufficiently.
     decay, power
         Step number s is ``step / (1 + decay s) ** power`` long; all are the same by default.
     max_iter
-        How many steps to make at most.
+        Most steps.
     tol
-        The largest gradient per unit of weight at which to stop, in units of its column and of the targets' spread.
+        Tolerance of the gradient per unit of weight, in units of its column and of the targets' spread.
 
     Examples
     --------
@@ -50,18 +49,18 @@ class BatchGradient:
 
     def __post_init__(self) -> None:
         if self.step is not None and not 0 < self.step < math.inf:
-            raise ValueError(f"step must be finite and above 0, or None for one that suits the rows; got {self.step}")
+            raise ValueError(f"step must be finite and above 0, or None for a chosen one; got {self.step}")
         if not (0 <= self.decay < math.inf and 0 <= self.power < math.inf):
             raise ValueError(f"decay and power must be finite and not negative; got {self.decay} and {self.power}")
         if self.max_iter < 1:
             raise ValueError(f"max_iter must be at least 1; got {self.max_iter}")
 
     def minimise(self, objective: Objective, start: FloatArray) -> Solution:
-        """Return where the steps lead from a start, (p, t)."""
+        """Return the result of the steps from a start, (p, t)."""
         return self._descend(objective, np.array(start, dtype=np.float64))[0]
 
     def _descend(self, objective: Objective, theta: FloatArray) -> tuple[Solution, float]:
-        """Return where the steps lead, and the step size at the end, which is shorter where it had to be."""
+        """Return the result of the steps, and the last step size, which may have been halved."""
         start, trace = theta, Trace.of(objective)
         value, gradient = objective.value_gradient(theta)
         at_start, aim = value, self.tol
@@ -72,7 +71,7 @@ class BatchGradient:
         for number in range(self.max_iter):
             if norm <= aim:
                 converged = is_near(objective, theta, gradient, self.tol, trace)
-                aim /= 10  # columns that nearly depend on each other have small gradients far from the optimum
+                aim /= 10  # nearly collinear columns have small gradients far from the optimum
             if converged or step < 1e-300:
                 break
             along = -step / (1 + self.decay * number) ** self.power / trace.weight * gradient
@@ -96,7 +95,7 @@ class BatchGradient:
 
 
 class GradientScale:
-    """Measures gradients in units of their columns and of the targets."""
+    """Scales gradients to the units of their columns and of the targets."""
 
     def __init__(self, objective: Objective, theta: FloatArray, trace: Trace) -> None:
         diagonal = np.full(theta.shape, trace.weight)
@@ -113,9 +112,9 @@ class GradientScale:
 
 
 def is_near(objective: Objective, theta: FloatArray, gradient: FloatArray, tol: float, trace: Trace) -> bool:
-    """Whether Newton's decrement agrees that the optimum is near; True where there is no Hessian to compute it by.
+    """Whether the Newton decrement is small too; True without a Hessian.
 
-    Gradients by columns that nearly depend on each other are small far from it.
+    Gradients of nearly collinear columns are small far from the optimum.
     """
     if theta.size > MANY or not objective.supports("hessian", theta):
         return True
@@ -128,8 +127,8 @@ def is_near(objective: Objective, theta: FloatArray, gradient: FloatArray, tol: 
 def largest_eigenvalue(
     objective: Objective, theta: FloatArray, gradient: FloatArray, trace: Trace, scale: GradientScale
 ) -> float:
-    """Return about the largest eigenvalue of the Hessian per unit of weight, by power iterations; 1 where it is 0."""
-    # The gradient alone may miss the direction of the largest eigenvalue.
+    """Return about the largest eigenvalue of the Hessian per unit of weight, by power iteration; 1 if it is 0."""
+    # The gradient may have no part along the largest eigenvector.
     direction = 0.1 - gradient / (np.abs(gradient).max(initial=0.0) or 1.0)
     hessian = None
     if theta.size <= MANY and objective.supports("hessian", theta):
@@ -149,16 +148,16 @@ def largest_eigenvalue(
 
 
 _SHORT = 1e-5  #: the step of a difference of gradients, in units of the predictor
-_NEAR = 100.0  #: the root of Newton's decrement at the end may be so many times what each gradient may be
+_NEAR = 100.0  #: tolerance of the root of the Newton decrement, relative to that of each gradient
 
 
 def _falls(value: float, onward: float, expected: float, scale: float) -> bool:
-    """Whether a step lowers the value by a good part of what its gradient predicts, as far as rounding shows."""
+    """Whether a step decreases the value by a sufficient part of what its gradient predicts, up to rounding."""
     return onward <= value - 0.4 * expected + 8 * _EPS * (abs(value) + scale)
 
 
 def is_far_above(value: float, start: float, scale: float) -> bool:
-    """Whether a value has gone astray: it is above its start by ten times whatever could be gained from there.
+    """Whether a value has diverged: it is above its start by ten times the largest possible gain.
 
     ``scale`` is the size of the sum over all rows.
     """

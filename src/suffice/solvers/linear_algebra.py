@@ -15,21 +15,21 @@ from suffice import _native
 from suffice.statistics.base import FloatArray
 
 EPSILON = float(np.finfo(np.float64).eps)
-#: An unknown takes part in what is not determined where its share of it, squared, is above this: rounding leaves less.
+#: An unknown is not identified if its squared part in the null space is above this: rounding gives less.
 LEAST_SHARE = 1e-8
-#: Larger matrices are left to LAPACK, whatever its threads do to the engine's.
+#: Larger matrices use LAPACK, though its threads compete with the engine's.
 LARGE = 600
-#: Longer products are not left to BLAS, whose threads would compete with the engine's.
+#: Longer products do not use BLAS, whose threads would compete with the engine's.
 SHORT = 4096
-#: How many changes of the gradient L-BFGS remembers.
+#: Memory of L-BFGS: number of gradient differences.
 MEMORY = 20
-#: The change of a gradient that differs from what the Hessian predicts by no more than this share needs no correction.
+#: A gradient difference within this share of the Hessian's prediction needs no correction.
 NEARLY = 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class Symmetric:
-    """A positive semidefinite matrix, factored: its columns are scaled to one size first, so that units do not matter.
+    """A factored positive semi-definite matrix, with columns scaled to one size, so that units do not matter.
 
     Examples
     --------
@@ -38,18 +38,18 @@ class Symmetric:
     (1, array([0.2, 0.4]))
     """
 
-    scale: FloatArray  # (q,), what each column was divided by
+    scale: FloatArray  # (q,), scale of each column
     rank: int
-    undetermined: npt.NDArray[np.bool_]  # (q,), which unknowns other values could take with the same effect
-    _factor: Any  # Cholesky's; or eigenvectors divided by the roots of their eigenvalues, (q, rank)
-    _null: FloatArray | None  # (q, q - rank), an orthonormal basis of what is not determined; None where all is
-    #: The share of a column's square that the columns before it do not explain, the least of all; 0 if singular.
-    #: Solutions lose about as many digits as it has zeros behind the point.
+    undetermined: npt.NDArray[np.bool_]  # (q,), which unknowns are not identified
+    _factor: Any  # Cholesky factor; or eigenvectors over the roots of their eigenvalues, (q, rank)
+    _null: FloatArray | None  # (q, q - rank), orthonormal basis of the null space; None if there is none
+    #: The smallest share of a column's square that earlier columns do not explain; 0 if singular. Solutions lose about
+    #: -log10 of it in digits.
     least_pivot: float = 0.0
 
     @classmethod
     def of(cls, matrix: FloatArray, tolerance: float | None = None) -> Symmetric:
-        """Return the matrix, factored; what is relatively below the tolerance counts as zero."""
+        """Return the factored matrix; relative pivots below the tolerance are zero."""
         size = len(matrix)
         if size == 0:
             return cls(np.zeros(0), 0, np.zeros(0, dtype=bool), np.zeros((0, 0)), np.zeros((0, 0)), 1.0)
@@ -59,7 +59,7 @@ class Symmetric:
         scaled = matrix / scale / scale[:, None]
         least = 64 * max(size, 10) * EPSILON if tolerance is None else tolerance
         if not np.isfinite(scaled).all():
-            raise FloatingPointError("the curvature is not finite")
+            raise FloatingPointError("the Hessian is not finite")
         if varies:
             factor, pivot = _cholesky(scaled, 16 * least)
             if factor is not None:
@@ -67,14 +67,14 @@ class Symmetric:
         values, vectors = eigh(scaled, check_finite=False)
         known = values > least * max(float(values.max(initial=0.0)), EPSILON)
         roots = vectors[:, known] / np.sqrt(values[known])
-        # What has no effect on the scaled columns, as a combination of the columns themselves.
+        # The null space of the scaled columns, in the coordinates of the columns.
         null, _ = np.linalg.qr(vectors[:, ~known] / scale[:, None])
         loose = (vectors[:, ~known] ** 2).sum(axis=1) > LEAST_SHARE
         return cls(scale, int(known.sum()), loose, roots, null, float(values[0]) if known.all() else 0.0)
 
     @classmethod
     def of_root(cls, upper: FloatArray) -> Symmetric | None:
-        """Return R'R, factored, of an upper triangular R, (q, q); None where it is singular but for rounding.
+        """Return the factored R'R of an upper triangular R, (q, q); None if it is singular up to rounding.
 
         Examples
         --------
@@ -95,11 +95,11 @@ class Symmetric:
 
     @property
     def null(self) -> FloatArray:
-        """An orthonormal basis of what is not determined, (q, q - rank)."""
+        """An orthonormal basis of the null space, (q, q - rank)."""
         return np.zeros((len(self.scale), 0)) if self._null is None else self._null
 
     def solve(self, right: FloatArray) -> FloatArray:
-        """Return the solution for one right-hand side, (q,), or several, (q, r): the smallest where there are many."""
+        """Return the solution for one right-hand side, (q,), or several, (q, r): of least norm if there are many."""
         scale = self.scale if right.ndim == 1 else self.scale[:, None]
         if self._null is None:
             rows = np.array((right / scale).T, order="C", ndmin=2)
@@ -109,7 +109,7 @@ class Symmetric:
         return np.asarray(solution - self._null @ (self._null.T @ solution))
 
     def inverse(self) -> FloatArray:
-        """Return the inverse, (q, q), symmetric; NaN in the rows and columns of what is not determined."""
+        """Return the inverse, (q, q), symmetric; NaN in the rows and columns of unknowns that are not identified."""
         size = len(self.scale)
         result = self.solve(np.eye(size))
         result = (result + result.T) / 2
@@ -131,7 +131,7 @@ class Symmetric:
         roots = self.root().T
         if self._null is None:
             return roots
-        # R'R is the same with the columns in reverse; turned round, R is lower triangular.
+        # R'R of the reversed columns; R reversed is lower triangular.
         upper = np.zeros((size, size))
         reduced = np.linalg.qr(roots[:, ::-1], mode="r")
         upper[: len(reduced)] = reduced
@@ -139,7 +139,7 @@ class Symmetric:
 
 
 def _cholesky(matrix: FloatArray, least: float) -> tuple[FloatArray | None, float]:
-    """Return the lower factor of a matrix, and its least pivot; None where that is no larger than the least."""
+    """Return the lower factor of a matrix, and its smallest pivot; None if that is not above the tolerance."""
     if len(matrix) <= LARGE:
         factor = np.array(matrix, order="C")
         pivot = float(_native.cholesky(factor, least))
@@ -153,14 +153,14 @@ def _cholesky(matrix: FloatArray, least: float) -> tuple[FloatArray | None, floa
 
 
 def dependencies(matrix: FloatArray, tolerance: float | None = None) -> list[tuple[int, list[int]]]:
-    """Return the columns that are sums of multiples of columns before them, each with those columns.
+    """Return the columns that are linear combinations of earlier columns, each with those columns.
 
     Parameters
     ----------
     matrix
         Products of columns, (d, d).
     tolerance
-        A column of which no more than this share (of its square) is its own counts as dependent.
+        A column is dependent if earlier columns explain all but this share of its square.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def dependencies(matrix: FloatArray, tolerance: float | None = None) -> list[tup
             factor[column, len(kept)] = np.sqrt(own)
             kept.append(column)
             continue
-        # The multiples: back from the factored form to the columns themselves.
+        # The coefficients: back-substitution to the columns.
         multiples = np.linalg.solve(factor[np.ix_(kept, range(len(kept)))].T, along) if kept else along
         found.append((column, [other for other, share in zip(kept, multiples, strict=True) if abs(share) > 1e-6]))
     return found
@@ -245,14 +245,14 @@ def inverse_of(hessian: FloatArray) -> Preconditioner:
 
 
 class Corrections:
-    """The last steps and the changes of the gradient along them: L-BFGS, over a guess of the inverse Hessian."""
+    """L-BFGS: the last steps and gradient differences, over an initial inverse Hessian."""
 
     def __init__(self, guess: Preconditioner) -> None:
         self.guess = guess
         self.pairs: deque[tuple[FloatArray, FloatArray, float]] = deque(maxlen=MEMORY)  # step, change, their product
 
     def add(self, step: FloatArray, change: FloatArray) -> None:
-        """Add a step and the change of the gradient along it, unless they show no positive curvature."""
+        """Add a step and its gradient difference, unless the curvature is not positive."""
         curvature = inner(step, change)
         if curvature > 1e-14 * float(np.linalg.norm(step) * np.linalg.norm(change)):
             self.pairs.append((step, change, curvature))
@@ -271,15 +271,15 @@ class Corrections:
         return result
 
     def clear(self) -> None:
-        """Forget all corrections."""
+        """Drop all corrections."""
         self.pairs.clear()
 
 
 def predicts_change(before: FloatArray, after: FloatArray, step: FloatArray, change: FloatArray) -> bool:
-    """Whether the Hessians at the ends of a step predict the change of the gradient along it, or nearly.
+    """Whether the Hessians at the ends of a step nearly predict its gradient difference.
 
-    The expected Hessian does so where the link is canonical. Where it is not, and the model does not fit (gamma/log
-    without an intercept), the gradient may change twice as fast: steps by that Hessian alone would oscillate.
+    The expected Hessian does so if the link is canonical. If it is not, and the model does not fit (gamma/log without
+    an intercept), the gradient may change twice as fast: steps by that Hessian would oscillate.
 
     Examples
     --------

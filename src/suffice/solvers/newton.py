@@ -1,4 +1,4 @@
-"""Newton's method, as Fisher scoring: every step solves with the whole Hessian, and is halved until it helps."""
+"""Newton's method (Fisher scoring) with step halving."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from suffice.solvers.base import Convergence, Objective, Solution, Trace, check_
 from suffice.solvers.linear_algebra import Corrections, inner, inverse_of, predicts_change
 from suffice.statistics.base import FloatArray
 
-#: A step that should lower the value by less than this share of its rounding is not tried: a longer one led astray.
+#: A step whose predicted decrease is below this share of rounding error is not tried.
 LEAST = 1e-3
-#: The most times that a step is halved.
+#: Most halvings of a step.
 HALVINGS = 50
 
 
@@ -20,8 +20,8 @@ HALVINGS = 50
 class Newton:
     """Newton's method: theta := theta - H(theta)^-1 gradient, with the (expected) Hessian H, halving the step.
 
-    It stops where the linear predictors are within a few ``tol`` of the optimum, relative to their scale, and theta
-    is within ``1e4 tol`` standard errors: see :class:`~suffice.solvers.base.Convergence`.
+    Converged: the linear predictors are within a few ``tol`` of the optimum, relative to their scale, and theta is
+    within ``1e4 tol`` standard errors: see :class:`~suffice.solvers.base.Convergence`.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class Newton:
     max_iter: int = 100
 
     def minimise(self, objective: Objective, start: FloatArray, trace: Trace | None = None) -> Solution:
-        """Return where the objective is least; ``trace`` holds the steps that went before, if any."""
+        """Return the minimum of the objective; ``trace`` has earlier steps, if any."""
         check_supports(self, objective, start, "hessian")
         trace = trace or Trace.of(objective)
         test = Convergence.of(objective, self.tol, start.size)
@@ -69,7 +69,7 @@ class Newton:
             if corrections.pairs:
                 step = -corrections.solve(here.gradient)
                 decrement = -inner(step, here.gradient)
-            # Halve the step until the value falls as it should.
+            # Halve the step until the value decreases sufficiently.
             share = 1.0
             for _ in range(HALVINGS):
                 onward = theta + share * step
@@ -87,7 +87,7 @@ class Newton:
                 return solution(*test.stuck(decrement))
             decrease = here.value - there.value
             taken, change = onward - theta, there.gradient - here.gradient
-            # Near the ends of a mean's range gradients change too fast for corrections: they lead beyond it.
+            # Near the ends of a mean's range gradients change too fast for corrections, which overshoot.
             misled |= bool(corrections.pairs) and bool(np.abs(taken).max() < np.abs(step).max() / 8)
             if misled or predicts_change(here.hessian, there.hessian, taken, change):
                 corrections.clear()

@@ -1,4 +1,4 @@
-"""Quasi-Newton steps: the Hessian of a few rows, corrected by how the gradients of all rows change."""
+"""Quasi-Newton method: L-BFGS with a preconditioner."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from suffice.statistics.base import FloatArray
 
 @dataclass(frozen=True)
 class Point:
-    """An objective at one theta, with its Hessian where that was asked for."""
+    """An objective at one theta, with its Hessian if requested."""
 
     value: float
     gradient: FloatArray
@@ -23,24 +23,39 @@ class Point:
 
 @dataclass(frozen=True)
 class QuasiNewton:
-    """L-BFGS over a preconditioner; see :class:`Auto`, which makes the preconditioner."""
+    """L-BFGS with a preconditioner, by default the inverse of the Hessian's diagonal.
+
+    :class:`Auto` uses it with the Hessian of a sample of the rows.
+
+    Examples
+    --------
+    >>> from suffice.data import EncodedDataset
+    >>> from suffice.discriminative.objective import NegativeLogLikelihood
+    >>> from suffice.families import Response
+    >>> from suffice.kernels import Batch
+    >>> rows = Batch(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.0, 1.0, 0.0, 1.0]))
+    >>> objective = NegativeLogLikelihood(EncodedDataset.of_batch(rows), Response.of("bernoulli"))
+    >>> solution = QuasiNewton().minimise(objective, np.zeros((2, 1)))
+    >>> solution.theta.ravel().round(4), solution.converged
+    (array([-1.3623,  0.9082]), True)
+    """
 
     tol: float = 1e-8
     max_iter: int = 100
-    hessian: bool = False  #: whether the Hessian at the end is wanted
+    hessian: bool = False  #: whether to return the Hessian at the optimum
 
     def minimise(
         self, objective: Objective, start: FloatArray, guess: Preconditioner | None = None, trace: Trace | None = None
     ) -> Solution:
-        """Return where the objective is least.
+        """Return the minimum of the objective.
 
         Parameters
         ----------
         guess
-            Multiplies a gradient by a guess of the inverse Hessian; it returns a new array of the same shape. By
-            default the inverse of the Hessian's diagonal, or 1 where the objective does not support that.
+            Multiplies a gradient by an approximate inverse Hessian; it returns a new array of the same shape. By
+            default the inverse of the Hessian's diagonal, or 1 if the objective does not support that.
         trace
-            The steps that went before, if any.
+            Earlier steps, if any.
         """
         trace = trace or Trace.of(objective)
         theta = np.array(start, dtype=np.float64)
@@ -71,11 +86,11 @@ class QuasiNewton:
                 return solution(True, "the gradient vanishes")
             if test.stalls(decrement, decrease, here.value):
                 return solution(*test.stuck(decrement))
-            # Where the next pass should be the last, it computes the Hessian too.
+            # If the next pass is expected to be the last, it computes the Hessian too.
             last = self.hessian and hessian is None and decrement * decrement <= test.goal * (before or decrement)
             share, there = line_search(objective, theta, here, step, decrement, trace, test, last)
             if there is here:
-                if corrections.pairs:  # they may mislead: once more without
+                if corrections.pairs:  # try again without corrections
                     corrections.clear()
                     continue
                 return solution(*test.stuck(decrement))
@@ -89,7 +104,7 @@ class QuasiNewton:
 
 
 def _scaling(objective: Objective, theta: FloatArray, trace: Trace) -> Preconditioner:
-    """Return the function that divides a gradient by the diagonal of the Hessian, where there is one."""
+    """Return the function that divides a gradient by the diagonal of the Hessian, if available."""
     if not objective.supports("hessian_diagonal", theta):
         return np.copy
     diagonal = 1 / np.maximum(objective.hessian_diagonal(theta), np.finfo(np.float64).tiny)
@@ -107,10 +122,10 @@ def line_search(
     test: Convergence,
     hessian: bool = False,
 ) -> tuple[float, Point]:
-    """Return a share of the step that helps, and the objective there; that at theta where none does.
+    """Return a share of the step that decreases the value, and the objective there; that at theta if none does.
 
-    A step that helps too little is cut, at the minimum of the parabola through what is known; one at whose end the
-    value still falls steeply is doubled.
+    A step with an insufficient decrease is cut at the minimum of the interpolating parabola; one at whose end the
+    slope is still steep is doubled.
     """
     share, low, high = 1.0, 0.0, np.inf
     best = 0.0, here

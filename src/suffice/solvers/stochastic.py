@@ -1,4 +1,4 @@
-"""Stochastic gradient: one row, or a few, to a step."""
+"""Stochastic gradient descent: one row, or a few, per step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from suffice.statistics.base import FloatArray
 
 
 def shuffled(rows: int, seed: int | None) -> npt.NDArray[np.int64]:
-    """Return the rows' positions in the order of a seed; as they come where it is None.
+    """Return the rows' positions in the random order of a seed; in row order if it is None.
 
     Examples
     --------
@@ -30,39 +30,39 @@ def shuffled(rows: int, seed: int | None) -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class StochasticGradient:
-    """The stochastic rule: theta := theta - step * gradient of the row, row after row, epoch after epoch.
+    """Stochastic gradient descent: theta := theta - step * gradient of the row, for each row of each epoch.
 
-    It comes near the optimum after few epochs, and converges slowly from there: theta is as exact as the noise of its
-    last steps, which a falling step size and the average over steps both reduce.
+    It is near the optimum after few epochs, and converges slowly from there: the error is the noise of the last steps,
+    which a decreasing step size and the average over steps both reduce.
 
     Parameters
     ----------
     step
-        The length of the first step; one that is too long raises :class:`~suffice.solvers.base.DivergenceError`.
-        By default it is chosen by trial: starting from 1 / the largest eigenvalue of the Hessian per row, step
-        sizes a factor of 4 apart are tried for an epoch each, and the one under which each row was best predicted
-        before it was learned is kept. That costs a few epochs, which the trace counts.
+        The first step size; one that is too long raises :class:`~suffice.solvers.base.DivergenceError`. By default,
+        starting from 1 / the largest eigenvalue of the Hessian per row, step sizes a factor of 4 apart are tried for an
+        epoch each, and that with the best progressive value (each row before its own step) is kept. That costs a few
+        epochs, which the trace counts.
     decay, power
-        Step number s is ``step / (1 + decay s) ** power`` long. By default decay is 1 / the number of steps of an
-        epoch; in ``partial_fit``, where no epoch is known, 0.
+        The size of step s is ``step / (1 + decay s) ** power``. By default decay is 1 / the number of steps of an
+        epoch; in ``partial_fit`` 0.
     batch_rows
-        How many rows make one step, whose gradients are averaged.
+        Number of rows per step, whose gradients are averaged.
     epochs
-        How many times to go through the rows at most.
+        Most epochs.
     tol
-        The largest gradient per row at which to stop, in units of its column and of the targets' spread. It is
-        computed, which costs a pass, only once the value has stopped falling by a share of ``tol`` an epoch.
+        Tolerance of the gradient per row, in units of its column and of the targets' spread. The gradient costs a pass,
+        and is computed only once the value decreases by less than a share of ``tol`` per epoch.
     average
-        Whether to return the average of theta over the steps, those of epoch e counted e times, rather than the last.
+        Whether to return the average of theta over the steps, with weight e for epoch e, instead of the last.
     shuffle
-        Whether to draw a new order of the rows for each epoch. Rows that come sorted need it.
+        Whether to shuffle the rows for each epoch. Sorted rows need it.
     random_state
-        A seed or generator, for the same orders again; 0 by default. None draws other orders at every fit.
+        Seed or generator of the shuffles; 0 by default. None for new ones at every fit.
 
     Notes
     -----
     Each line of the trace is an epoch. Its value is the sum over rows, each before its own step, without the penalty:
-    an honest score, but not that of the theta at the epoch's end. The gradient is NaN where it was not computed.
+    a progressive score, not that of the theta at the epoch's end. The gradient is NaN if it was not computed.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class StochasticGradient:
             raise ValueError(f"epochs must be at least 1; got {self.epochs}")
 
     def minimise(self, objective: SGDObjective, start: FloatArray) -> Solution:
-        """Return where the steps lead from a start, (p, t)."""
+        """Return the result of the steps from a start, (p, t)."""
         check_supports(self, objective, start, "epoch")
         run = _Run(self, objective, np.array(start, dtype=np.float64))
         if run.has_converged():
@@ -115,12 +115,12 @@ class StochasticGradient:
 
 
 def choose_pace(settings: StochasticGradient, objective: SGDObjective, theta: FloatArray) -> Pace:
-    """Return the pace of settings without a step size: that under which an epoch from theta predicts best."""
+    """Return the step sizes for settings without one: those with the best progressive value over an epoch."""
     return _Run(settings, objective, theta)._choose_pace(None)[0]
 
 
 class _Run:
-    """A solver that is running."""
+    """A running solver."""
 
     def __init__(self, settings: StochasticGradient, objective: SGDObjective, start: FloatArray) -> None:
         self._settings, self._objective, self._start = settings, objective, start
@@ -140,21 +140,21 @@ class _Run:
 
     @property
     def norm(self) -> float:
-        """The largest scaled gradient where it was last evaluated."""
+        """The largest scaled gradient at the last evaluation."""
         return self._scale.norm(self._gradient)
 
     def has_converged(self) -> bool:
-        """Whether the run may end where the gradient was last evaluated."""
+        """Whether the run may end at the last evaluation of the gradient."""
         tol = self._settings.tol
         return self.norm <= tol and is_near(self._objective, self.theta, self._gradient, tol, self._trace)
 
     @property
     def theta(self) -> FloatArray:
-        """What is returned if the run ends here."""
+        """The result if the run ends here."""
         return self._mean if self._settings.average and self._steps else self._last
 
     def epoch(self, number: int) -> float:
-        """Go once through the rows; return the sum of their values, each before its own step."""
+        """Run one epoch; return the sum of the rows' values, each before its own step."""
         seed = int(self._random.integers(2**62)) if self._settings.shuffle else None
         if number == 1 and self._settings.step is None:
             self._pace, descent = self._choose_pace(seed)
@@ -166,13 +166,13 @@ class _Run:
             value = -descent.log_likelihood if descent.finite else math.nan
             raise diverged(self._pace.step, when, self._first.value, value, self._trace.weight, shorter)
         self._last = descent.theta
-        self._mean = self._mean + (descent.mean - self._mean) * (2 / (number + 1))  # epoch e counts e times
+        self._mean = self._mean + (descent.mean - self._mean) * (2 / (number + 1))  # epoch e has weight e
         self._steps += descent.steps
         self._trace.add(self.theta, -descent.log_likelihood, None, passes=0)
         return -descent.log_likelihood
 
     def evaluate(self) -> None:
-        """Find the value and gradient where the run would end now."""
+        """Compute the value and gradient at the result."""
         self._value, self._gradient = self._objective.value_gradient(self.theta)
         norm = gradient_norm(self._gradient, self._trace.weight)
         last = self._trace.steps[-1]
@@ -180,7 +180,7 @@ class _Run:
         self._trace.steps[-1] = last._replace(passes=self._trace.passes, gradient_norm=norm)
 
     def solution(self, converged: bool, reason: str) -> Solution:
-        """Return where the run has ended, which is where the gradient was last evaluated."""
+        """Return the solution: theta at the last evaluation of the gradient."""
         steps, weight = tuple(self._trace.steps), self._trace.weight
         return Solution(self.theta, self._value, self._gradient, converged, reason, steps, weight=weight)
 
@@ -189,7 +189,7 @@ class _Run:
         return self._objective.epoch(theta, seed, pace)
 
     def _choose_pace(self, seed: int | None) -> tuple[Pace, Descent]:
-        """Return the pace under which the first epoch predicts each row best before learning it, and that epoch."""
+        """Return the step sizes with the best progressive value over the first epoch, and that epoch."""
         step = 1 / largest_eigenvalue(self._objective, self._start, self._first.gradient, self._trace, self._scale)
         tried: dict[int, tuple[Pace, Descent]] = {}
 
@@ -208,9 +208,9 @@ class _Run:
         return tried[best]
 
     def _is_far_above(self, value: float) -> bool:
-        """Whether a value is so far above that at the start that noise alone does not explain it.
+        """Whether a value is above that at the start by more than noise explains.
 
-        What is far depends on the scale of the targets, which the rows' slopes at the start tell.
+        The scale of the noise is that of the targets, by the rows' slopes at the start.
         """
         weight, start, unit = self._trace.weight, self._first.value, self._objective.unit
         if not is_far_above(value, start, weight * unit):
@@ -219,4 +219,4 @@ class _Run:
         return is_far_above(value, start, weight * (unit + still.slope**2))
 
 
-_QUARTERS = 30  #: the most times that a step size is divided by 4
+_QUARTERS = 30  #: most divisions of a step size by 4

@@ -1,4 +1,4 @@
-"""Newton's method without a matrix: each step is solved by conjugate gradients, as exactly as it pays."""
+"""Truncated Newton method: each step is solved by conjugate gradients, without a Hessian matrix."""
 
 from __future__ import annotations
 
@@ -11,21 +11,34 @@ from suffice.solvers.linear_algebra import inner
 from suffice.solvers.quasi_newton import Point, line_search
 from suffice.statistics.base import FloatArray
 
-#: The most products with the Hessian for one step.
+#: Most products with the Hessian for one step.
 MOST = 200
-#: How much of the gradient the first steps may leave.
+#: Relative residual of the first steps.
 ROUGH = 0.1
 
 
 @dataclass(frozen=True)
 class TruncatedNewton:
-    """Newton's method for many parameters; see :class:`Auto`, which takes it where no Hessian matrix fits."""
+    """Newton's method by conjugate gradients, for more parameters than a Hessian matrix in memory allows.
+
+    Examples
+    --------
+    >>> from suffice.data import EncodedDataset
+    >>> from suffice.discriminative.objective import NegativeLogLikelihood
+    >>> from suffice.families import Response
+    >>> from suffice.kernels import Batch
+    >>> rows = Batch(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.0, 1.0, 0.0, 1.0]))
+    >>> objective = NegativeLogLikelihood(EncodedDataset.of_batch(rows), Response.of("bernoulli"))
+    >>> solution = TruncatedNewton().minimise(objective, np.zeros((2, 1)))
+    >>> solution.theta.ravel().round(4), solution.converged
+    (array([-1.3623,  0.9082]), True)
+    """
 
     tol: float = 1e-8
     max_iter: int = 100
 
     def minimise(self, objective: Objective, start: FloatArray) -> Solution:
-        """Return where the objective is least."""
+        """Return the minimum of the objective."""
         check_supports(self, objective, start, "hessian_product", "hessian_diagonal")
         trace = Trace.of(objective)
         theta = np.array(start, dtype=np.float64)
@@ -44,7 +57,7 @@ class TruncatedNewton:
         size = first = inner(here.gradient, here.gradient / diagonal)
         decrease = np.inf
         for _ in range(self.max_iter):
-            # Far from the optimum a rough step does; near it, a step as exact as the gradient is small.
+            # Far from the optimum an approximate step is enough; near it, the residual decreases with the gradient.
             exactness = min(ROUGH, float((size / first) ** 0.25)) if first > 0 else ROUGH
             step, count = conjugate_gradients(objective.hessian_product(theta), -here.gradient, diagonal, exactness)
             trace.passes += count + 1
@@ -65,14 +78,14 @@ class TruncatedNewton:
 def conjugate_gradients(
     product: Product, right: FloatArray, diagonal: FloatArray, exactness: float
 ) -> tuple[FloatArray, int]:
-    """Return the step that solves hessian @ step = right, to a share of the right side, and the products it took.
+    """Solve hessian @ step = right to a relative residual; return the step and the number of products.
 
     Parameters
     ----------
     product
         Multiplies by the Hessian.
     diagonal
-        The Hessian's diagonal, or something like it: it makes the parameters' units alike.
+        The Hessian's diagonal, or an approximation, as preconditioner.
 
     Examples
     --------
@@ -90,7 +103,7 @@ def conjugate_gradients(
         curved = product(direction)
         count += 1
         curvature = inner(direction, curved)
-        if not curvature > 0:  # nothing more is known this way
+        if not curvature > 0:  # no curvature left in this direction
             break
         share = size / curvature
         step += share * direction

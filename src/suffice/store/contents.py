@@ -94,7 +94,7 @@ def check_shapes(arrays: Mapping[str, Array], expected: Mapping[str, tuple[int, 
 
 
 def nest_contents(kind: str, settings: Mapping[str, Any], parts: Mapping[str, Contents]) -> Contents:
-    """Return the contents of a model's file that holds other models.
+    """Return the contents of the file of a model that contains other models.
 
     Examples
     --------
@@ -115,7 +115,14 @@ def nest_contents(kind: str, settings: Mapping[str, Any], parts: Mapping[str, Co
 
 
 def unnest_contents(contents: Contents) -> tuple[dict[str, Any], dict[str, Contents]]:
-    """Return the settings of a model and the contents of the models within it."""
+    """Return the settings of a model and the contents of the models in it.
+
+    Examples
+    --------
+    >>> inner = Contents("Mean", {"alpha": 0.5}, {}, {})
+    >>> unnest_contents(nest_contents("Whole", {"a": 1}, {"part": inner}))[0]
+    {'a': 1}
+    """
     settings = contents.settings
     parts = {
         name: Contents(

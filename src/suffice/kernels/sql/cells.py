@@ -1,4 +1,4 @@
-"""Cells of a batch in a database: the subquery that queries select from, and aggregates per class."""
+"""Cells of a batch in a database: the subquery of its rows, and aggregates per class."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from suffice.kernels.engine import Batch
 
 
-#: The square of a smaller number is 0, or has lost its digits.
+#: The square of a smaller number underflows.
 _SPECK = 1e-150
 
 
 @dataclass(frozen=True)
 class Cells:
-    """What a batch holds, as a query sees it: ``code`` and ``weight`` of each row, and the features ``x0``, ``x1`` ...
+    """The columns of a batch in a query: ``code`` and ``weight`` of each row, and the features ``x0``, ``x1`` ...
 
     Parameters
     ----------
@@ -31,11 +31,11 @@ class Cells:
     batch
         Its x is a relation; y and weight are expressions.
     classes
-        How many classes there are; 0 where y holds targets, which are then the last columns.
+        The number of classes; 0 if y holds targets, which are then the last columns.
     gaps
-        Features that hold NaN, which is taken for NULL.
+        Features with NaN, which is treated as NULL.
     specks
-        Whether there are numbers so small that a database refuses to square them; they are taken for 0.
+        Whether there are numbers so small that the database raises when squaring them; they are treated as 0.
     """
 
     database: Database
@@ -63,7 +63,7 @@ class Cells:
 
     @property
     def features(self) -> int:
-        """How many features there are; targets count too."""
+        """The number of features, including targets."""
         return len(self.columns)
 
     @property
@@ -72,24 +72,24 @@ class Cells:
         return self.batch.weight is not None
 
     def taking_for_gaps(self, columns: frozenset[int]) -> Cells:
-        """Return the cells, NaN of these features being NULL."""
+        """Return the cells, with NaN of these features as NULL."""
         return replace(self, gaps=self.gaps | columns)
 
     def without_specks(self) -> Cells:
-        """Return the cells, those that are too small to be squared being 0."""
+        """Return the cells, with numbers whose square underflows as 0."""
         if self.specks:
             raise ValueError("the products of some columns are too small for float64: rescale them")
         return replace(self, specks=True)
 
     def spotless(self, number: str) -> str:
-        """Return a number, 0 where its square would be too small to be held."""
+        """Return a number, 0 if its square underflows."""
         if not self.specks:
             return number
         small = self.database.dialect.number(_SPECK)
         return f"case when abs({number}) < {small} then {self.database.dialect.number(0)} else {number} end"
 
     def select(self, columns: Any = None, more: str = "") -> str:
-        """Return a query for code, weight and some features of all rows that count."""
+        """Return a query for code, weight and some features of all rows of the batch."""
         x, code = self.batch.x, "0"
         if self.classes and self.batch.y is not None:
             code = f"({self.batch.y.sql})"
@@ -109,31 +109,31 @@ class Cells:
         if batch.start == 0 and batch.stop == batch.x.rows:
             return ""
         if batch.x.position is None:
-            raise ValueError("a part of a relation's rows can be summed only where its position is given")
+            raise ValueError("a range of a relation's rows can be summed only if it has a position")
         return f" where ({batch.x.position}) >= {batch.start} and ({batch.x.position}) < {batch.stop}"
 
-    # What is asked, class by class.
+    # Aggregates per class.
 
     def total(self) -> str:
-        """Return the aggregate of the rows' weight."""
+        """Return the aggregate of the total weight."""
         return "sum(weight)" if self.weighted else "count(*)"
 
     def known(self, cell: str) -> str:
-        """Return the aggregate of the weight of rows in which a cell is known."""
+        """Return the aggregate of the weight of rows in which a cell is not missing."""
         return f"sum(case when {cell} is not null then weight end)" if self.weighted else f"count({cell})"
 
     def unknown(self, called: str = "x") -> str:
-        """Return the aggregate of the number of missing cells, whatever their rows weigh."""
+        """Return the aggregate of the number of missing cells, without weights."""
         return f"count(*) * {self.features}" + "".join(f" - count({called}{j})" for j in range(self.features))
 
     def summed(self, cell: str) -> str:
-        """Return the aggregate of a cell, weighted."""
+        """Return the weighted sum of a cell."""
         return f"sum(weight * {cell})" if self.weighted else f"sum({cell})"
 
     def per_class(self, cells: str, aggregates: list[str]) -> FloatArray:
-        """Return what aggregates over a query's rows come to, (k, aggregates); 0 where there is nothing to aggregate.
+        """Return the values of aggregates over a query's rows, (k, aggregates); 0 for classes without rows.
 
-        Weights are looked at on the way.
+        Weights are checked in the same query.
         """
         classes = max(self.classes, 1)
         found = np.zeros((classes, len(aggregates)))
@@ -178,7 +178,7 @@ class Cells:
         raise ValueError(f"weight holds {value:g}; weights must be finite and not negative")
 
     def first_row(self, condition: str) -> int | None:
-        """Return the place of the first row of which a condition holds, where rows have places."""
+        """Return the position of the first row for which a condition holds, if rows have positions."""
         batch = self.batch
         if batch.x.position is None:
             return None
@@ -187,14 +187,14 @@ class Cells:
         return None if row is None else int(row)
 
     def named(self, j: int) -> tuple[str, int]:
-        """Return which argument a column belongs to, and its place there."""
+        """Return the argument that a column belongs to, and its position there."""
         features = self.batch.features
         return ("x", j) if j < features else ("y", j - features)
 
     # Cells that are not finite.
 
     def strange(self) -> tuple[list[int], list[int], list[int]]:
-        """Return which features hold infinities, NaN and NULL."""
+        """Return which features have infinities, NaN and NULL."""
         dialect = self.database.dialect
         asked = []
         for j in range(self.features):
@@ -205,7 +205,7 @@ class Cells:
         return kinds[0], kinds[1], kinds[2]
 
     def blame(self, missing: bool) -> Cells:
-        """Raise about the first cell that must not be; return the cells with NaN taken for NULL where it may be.
+        """Raise for the first cell that is not finite; return the cells, with NaN as NULL if it is allowed.
 
         With ``missing``, features may be NaN or NULL.
         """
@@ -232,7 +232,7 @@ class Cells:
         return ValueError(f"{self.called(j)} holds {shown}; it must be finite")
 
     def called(self, j: int) -> str:
-        """Return what a column is called where rows have no places."""
+        """Return the name of a column in messages, if rows have no positions."""
         name, column = self.named(j)
         if name == "x" and self.batch.x.names:
             return f"column {self.batch.x.names[column]!r}"

@@ -1,4 +1,4 @@
-"""Centred moments from aggregates: nothing is squared far from a mean, though a database only adds up."""
+"""Centred moments from SQL aggregates, without cancellation: products are summed about references near the means."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from suffice.kernels.protocol import FloatArray
 from suffice.kernels.sql.cells import Cells
 from suffice.kernels.sql.errors import DatabaseOverflowError, DatabaseUnderflowError
 
-#: A reference is near enough to a mean where it is within so many standard deviations: the squares about it then lose
-#: little more than a digit when they are moved to the mean.
+#: Largest distance of a reference from a mean, in standard deviations: the squares about it then lose little more than
+#: a digit when they are shifted to the mean.
 _NEAR = 5.0
-#: Rows that the first references are taken from.
+#: Rows for the first references.
 _FIRST = 100
 #: A column as it is.
 _NAME = re.compile(r'"([^"]|"")+"')
-#: References are taken anew so often at most: each is the mean as far as the digits of the last one tell.
+#: Most updates of references: each is the mean, to the digits of the last sums.
 _ROUNDS = 4
 
 
@@ -30,8 +30,8 @@ class Moments(NamedTuple):
     weights: FloatArray  # (k,)
     mean: FloatArray  # (k, d)
     spread: FloatArray  # (k, pairs)
-    cells: FloatArray  # (k, d), the weight of the rows in which each cell is known
-    unknown: FloatArray  # (k,), how many cells are missing
+    cells: FloatArray  # (k, d), the weight of the rows in which each cell is not missing
+    unknown: FloatArray  # (k,), the number of missing cells
 
 
 Pairs = list[tuple[int, int]]
@@ -48,11 +48,11 @@ def products(features: int) -> Pairs:
 
 
 def moments(cells: Cells, pairs: Pairs, missing: bool = False) -> Moments:
-    """Return the centred sums of products of pairs of features, class by class.
+    """Return the centred sums of products of pairs of features, for each class.
 
-    A first query takes references from a few rows; the sums of ``z = x - reference`` and of their products then give
-    the moments about the means. Where a class's mean turns out far from the reference, in units of its spread, the
-    products have lost digits: they are summed again about that mean, or are 0 where the feature does not vary.
+    A first query computes references from a few rows; the sums of ``z = x - reference`` and of their products then give
+    the moments about the means. If a class's mean is far from the reference, in units of its standard deviation, the
+    products have cancelled: they are summed again about that mean, or are 0 if the feature is constant.
     """
     found, cells, reference = _finite(cells, pairs, missing)
     steady = np.zeros(reference.shape, dtype=bool)
@@ -75,7 +75,7 @@ def moments(cells: Cells, pairs: Pairs, missing: bool = False) -> Moments:
 
 
 def _finite(cells: Cells, pairs: Pairs, missing: bool) -> tuple[Moments, Cells, FloatArray]:
-    """Return the moments about the first references; or raise about what keeps them from being finite."""
+    """Return the moments about the first references; raise if they are not finite."""
     while True:
         reference = np.tile(_first_cells(cells), (max(cells.classes, 1), 1))
         try:
@@ -96,7 +96,7 @@ def _finite(cells: Cells, pairs: Pairs, missing: bool) -> tuple[Moments, Cells, 
 
 
 def _first_cells(cells: Cells) -> FloatArray:
-    """Return a cell of each feature, (d,), near the mean of a few: one that never varies is then its own reference."""
+    """Return a cell of each feature, (d,), near the mean of a few rows: exact for a constant feature."""
     rows = cells.database.ask(f"{cells.select()} limit {_FIRST}")
     skipped = 2 if cells.weighted else 1
     found = np.zeros(cells.features)
@@ -110,7 +110,7 @@ def _first_cells(cells: Cells) -> FloatArray:
 
 
 def _about(cells: Cells, reference: FloatArray, pairs: Pairs) -> Moments:
-    """Return the moments by one pass about references, (k, d)."""
+    """Return the moments about references, (k, d), by one pass."""
     number = cells.database.dialect.number
     features = range(cells.features)
 
@@ -122,8 +122,8 @@ def _about(cells: Cells, reference: FloatArray, pairs: Pairs) -> Moments:
 
     moved = [f"{cells.spotless(f'x{j} - {centre(j)}' if reference[:, j].any() else f'x{j}')} as z{j}" for j in features]
     wanted = ["code", *(["weight"] if cells.weighted else []), *moved]
-    # A server would otherwise work out each cell anew for every product. Plain columns cost nothing, and behind a fence
-    # they could not be summed in parallel.
+    # Without the fence a server computes each cell again for every product. Plain columns need none: it would prevent
+    # parallel sums.
     plain = all(map(_NAME.fullmatch, cells.columns))
     fence = "" if plain or len(pairs) == cells.features else cells.database.dialect.fence
     inner = f"select {', '.join(wanted)} from ({cells.select()}) as cells{fence}"
@@ -144,14 +144,14 @@ def _about(cells: Cells, reference: FloatArray, pairs: Pairs) -> Moments:
         left = [sum_zz[:, p] - sum_z[:, i] * shift[:, j] for p, (i, j) in enumerate(pairs)]
     spread = np.stack(left, axis=1) if pairs else np.zeros((len(weights), 0))
     for place, (i, j) in enumerate(pairs):
-        if i == j:  # rounding may leave less than nothing
+        if i == j:  # rounding may give a negative sum
             spread[:, place] = np.where(spread[:, place] < 0, 0.0, spread[:, place])
     mean = np.where(known_weight > 0, reference + shift, 0.0)
     return Moments(weights, mean, spread, known_weight, unknown)
 
 
 def _far(found: Moments, reference: FloatArray, pairs: Pairs, cells: Cells) -> npt.NDArray[np.bool_]:
-    """Return which means lie too far from their references, (k, d), for their spread."""
+    """Return which means are too far from their references, (k, d), relative to their standard deviation."""
     own = {i: place for place, (i, j) in enumerate(pairs) if i == j}
     variance = np.stack([found.spread[:, own[j]] for j in range(cells.features)], axis=1)
     variance = variance / np.where(found.cells > 0, found.cells, 1.0)
@@ -163,7 +163,7 @@ def _far(found: Moments, reference: FloatArray, pairs: Pairs, cells: Cells) -> n
 
 
 def _range(cells: Cells, columns: list[int]) -> tuple[FloatArray, FloatArray]:
-    """Return the least and the greatest cell of some features in each class, (k, d)."""
+    """Return the minimum and maximum of some features in each class, (k, d)."""
     asked = [f"{bound}(x{j})" for j in columns for bound in ("min", "max")]
     found = cells.per_class(cells.select(columns), asked)
     least, most = np.zeros((2, found.shape[0], cells.features))
@@ -173,7 +173,7 @@ def _range(cells: Cells, columns: list[int]) -> tuple[FloatArray, FloatArray]:
 
 
 def _overflow(cells: Cells) -> OverflowError:
-    """Return the complaint about finite cells whose sums are not finite."""
+    """Return the error for finite cells whose sums are not finite."""
     asked = [f"max(abs(x{j}))" for j in range(cells.features)]
     largest = cells.per_class(cells.select(), asked).max(axis=0)
     name, column = cells.named(int(np.argmax(largest)))
