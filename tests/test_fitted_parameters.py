@@ -198,7 +198,7 @@ def test_with_params_refuses_what_makes_no_sense(case: Case) -> None:
 
 def test_auto_needs_rows_held_out() -> None:
     model = suffice.MultinomialNB().fit(COUNTS, Y)
-    with pytest.raises(ValueError, match="alpha='auto' is chosen by rows held out"):
+    with pytest.raises(ValueError, match="alpha='auto' is chosen by held-out rows"):
         model.with_params(alpha="auto")
     chosen = suffice.MultinomialNB(alpha="auto").fit(COUNTS, Y)
     assert not same(chosen.with_params(class_prior=[0.9, 0.1]), chosen, COUNTS)

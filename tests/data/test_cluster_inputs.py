@@ -220,7 +220,7 @@ def test_unknown_sizes_of_dask_are_taken_part_by_part(dask_cluster: Dask) -> Non
     assert len(model.predict(some).compute()) == len(here)
     with pytest.raises(ValueError, match=r"give the name of a column of X, or .*compute_chunk_sizes\(\)"):
         model.fit(some, here["y"].to_numpy())
-    with pytest.raises(ValueError, match=r"X has 3 parts and y has 1, and how many rows each has is not known"):
+    with pytest.raises(ValueError, match=r"X has 3 parts and y has 1, and the number of rows of each is unknown"):
         model.fit(some, its.rechunk(-1) if not np.isnan(its.shape[0]) else dask_cluster.array(here["y"], [len(here)]))
     with pytest.raises(ValueError, match="X has 30 rows and y has 29"):
         model.fit(x, y[:-1])
@@ -380,7 +380,7 @@ def test_what_dask_arrays_cannot_be_is_said_at_once(dask_here: Dask) -> None:
     x, y = dask_here.array(rows[["a", "b"]], SIZES), dask_here.array(rows["y"], SIZES)
     with pytest.raises(ValueError, match=r"X must have one or two dimensions; got a Dask array of shape \(30, 2, 1\)"):
         GaussianNB().fit(x[:, :, None], y)
-    with pytest.raises(ValueError, match="y='y' names a column, and X is no data frame of Dask"):
+    with pytest.raises(ValueError, match="y='y' names a column, and X is not a Dask data frame"):
         GaussianNB().fit(x, "y")
     with pytest.raises(ValueError, match="y is missing"):
         GaussianNB().fit(x)

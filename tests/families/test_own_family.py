@@ -243,7 +243,7 @@ def test_naive_bayes_refuses_a_smoothing_that_is_no_number():
 
 def test_models_of_different_families_are_not_merged():
     one, two = (FamilyNB(family).fit(COUNTS, CLASSES) for family in (Geometric, NegativeBinomial(1)))
-    with pytest.raises(ValueError, match="have not summed the same things: they cannot be merged"):
+    with pytest.raises(ValueError, match="have different sums: they cannot be merged"):
         one + two
 
 

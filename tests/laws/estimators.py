@@ -376,15 +376,15 @@ GENERATIVE = [
         CategoricalNB,
         counted,
         x="counts",
-        refuses={"sparse_rows": "a category of 0 is no empty cell"},
+        refuses={"sparse_rows": "the category 0 is not an empty cell"},
     ),
     Entry(
         "CategoricalNB, bins",
         made(CategoricalNB, bins=3),
         measured,
         refuses={
-            "a_sum_of_models": "have not summed the same things",
-            "sparse_rows": "bins cut dense columns",
+            "a_sum_of_models": "have different sums",
+            "sparse_rows": "bins need dense columns",
         },
         differs=dict.fromkeys(["batch_by_batch", "row_by_row"], "the first batch says where bins are cut"),
     ),

@@ -83,7 +83,7 @@ def test_a_start_at_the_optimum_is_the_end():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"step": 0.0}, "step must be finite and above 0, or None for one that suits the rows; got 0.0"),
+        ({"step": 0.0}, "step must be finite and above 0, or None for a chosen one; got 0.0"),
         ({"max_iter": 0}, "max_iter must be at least 1; got 0"),
         ({"power": -1.0}, "decay and power must be finite and not negative"),
     ],

@@ -92,7 +92,7 @@ def test_an_information_of_nothing_identifies_nothing() -> None:
 
 
 def test_a_curvature_that_is_not_finite_is_refused() -> None:
-    with pytest.raises(FloatingPointError, match="the curvature is not finite"):
+    with pytest.raises(FloatingPointError, match="the Hessian is not finite"):
         Symmetric.of(np.array([[np.nan, 0.0], [0.0, 1.0]]))
 
 

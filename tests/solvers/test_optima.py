@@ -370,7 +370,7 @@ STEPS = [Newton(), QuasiNewton(), TruncatedNewton(), ElasticNet(np.zeros((1, 1))
 def test_a_wall_that_the_gradient_points_at_ends_the_search(solver: Any) -> None:
     wall = Function(lambda x: (-x[0] if x[0] <= 1 else np.inf, [-1.0]))
     solution = _minimise(solver, wall, [1.0])
-    assert (solution.converged, solution.reason) == (False, "no step along the gradient lowers the value")
+    assert (solution.converged, solution.reason) == (False, "no step along the gradient decreases the value")
     np.testing.assert_array_equal(solution.theta, [[1.0]])
 
 
@@ -378,14 +378,14 @@ def test_a_wall_that_the_gradient_points_at_ends_the_search(solver: Any) -> None
 def test_a_step_that_no_halving_brings_back_ends_the_search(solver: Any) -> None:
     wall = Function(lambda x: (-x[0] if x[0] <= 1 else np.inf, [-1.0]), curvature=1e-20)
     solution = _minimise(solver, wall, [0.0])
-    assert (solution.converged, solution.reason) == (False, "no step along the gradient lowers the value")
+    assert (solution.converged, solution.reason) == (False, "no step along the gradient decreases the value")
 
 
 @pytest.mark.parametrize("solver", STEPS, ids=repr)
 def test_steps_whose_gain_is_lost_in_rounding_end_the_search(solver: Any) -> None:
     plain = Function(lambda x: (-1e20, [-1.0]))
     solution = _minimise(solver, plain, [0.0])
-    assert (solution.converged, solution.reason) == (False, "no step along the gradient lowers the value")
+    assert (solution.converged, solution.reason) == (False, "no step along the gradient decreases the value")
     assert len(solution.trace) < 20
 
 

@@ -1,4 +1,4 @@
-"""Rows wherever they live, through one interface: arrays, streams of batches, Dask, Spark, and a user's own."""
+"""Datasets: one interface to rows in arrays, streams of batches, Dask, Spark, databases, and a user's own backend."""
 
 from suffice.data.dataset import ArrayDataset, Dataset, EncodedDataset, as_dataset, register
 from suffice.data.refusals import RowsInPartsError

@@ -42,8 +42,8 @@ R = TypeVar("R")
 FAN = 8
 #: A function that pickles to more bytes than this is sent to each worker once, not with every task.
 LARGE = 1 << 16
-#: What a worker is asked: the version of suffice there, empty where that is not known; None where there is none. It is
-#: plain Python, for workers that cannot load what is defined here.
+#: Evaluated on a worker: its version of suffice, empty if unknown, None if not installed. Plain Python, for workers
+#: that cannot import this module.
 _VERSION = (
     "next((found.version for found in __import__('importlib.metadata').metadata.distributions(name='suffice')), '') "
     "if __import__('importlib.util').util.find_spec('suffice') else None"
@@ -58,7 +58,7 @@ class DaskDataset(Dataset):
     ) -> None:
         self._parts = list(parts)
         self._source = source  # the given X: results are collections of the same kind
-        self._named = list(named)  # the columns of it that are no features
+        self._named = list(named)  # the columns of it that are not features
         self._beside = list(beside)  # what comes with X
 
     def map_parts(self, function: Callable[[Any], Any]) -> Self:
@@ -73,7 +73,7 @@ class DaskDataset(Dataset):
         return type(self)([task(part, names) for part in self._parts])
 
     def persist(self, function: Callable[[Any], R], add: Callable[[R, R], R]) -> tuple[Self, Any]:
-        """Return the parts, computed once and held by the workers; and a function of each, added up."""
+        """Return the parts, computed once and kept by the workers; and the sum of a function of each."""
         with _on_workers():
             kept = type(self)(list(dask.persist(*self._parts)))
         return kept, kept.map_parts(function).reduce(add)
@@ -83,7 +83,7 @@ class DaskDataset(Dataset):
         self._parts = []
 
     def reduce(self, add: Callable[[R, R], R]) -> R | None:
-        """Return all parts added up along a tree."""
+        """Return the sum of all parts, along a tree."""
         sums: list[Any] = list(self._parts)
         task = dask.delayed(added, pure=False)
         while len(sums) > 1:
@@ -109,7 +109,7 @@ class DaskDataset(Dataset):
         return last
 
     def example(self) -> Any:
-        """Return a made-up row of the kind that X holds."""
+        """Return an invented row of the kind of X."""
         return _example(self._source, self._named)
 
     def map_rows(
@@ -154,7 +154,7 @@ def dask_dataset(X: Any, **beside: Any) -> DaskDataset:
     for key, value in named.items():
         if columns is None:
             raise ValueError(
-                f"{key}={value!r} names a column, and X is no data frame of Dask: give {key} as a Dask collection"
+                f"{key}={value!r} names a column, and X is not a Dask data frame: give {key} as a Dask collection"
             )
         _check_there(listed([value]), X)
     _check_workers()
@@ -207,8 +207,8 @@ def _aligned(name: str, column: Any, parts: int, rows: list[float] | None) -> li
     if type(column).__module__.partition(".")[0] != "dask":
         if rows is None:
             raise ValueError(
-                f"{name} is no Dask collection, and how many rows each part of X has is not known: give the name of a "
-                "column of X, or a Dask collection in the same parts; of an array, X.compute_chunk_sizes() finds out"
+                f"{name} is not a Dask collection, and the number of rows of each part of X is unknown: give the name "
+                "of a column of X, or a Dask collection in the same parts; for an array, call X.compute_chunk_sizes()"
             )
         column = da.from_array(np.asarray(column), chunks=(tuple(map(int, rows)), *[-1] * (np.ndim(column) - 1)))
     pieces, its = _parts_of(name, column)
@@ -218,8 +218,8 @@ def _aligned(name: str, column: Any, parts: int, rows: list[float] | None) -> li
         pieces, _ = _parts_of(name, column.rechunk({0: tuple(map(int, rows))}))
     if len(pieces) != parts:
         raise ValueError(
-            f"X has {parts} parts and {name} has {len(pieces)}, and how many rows each has is not known: give both in "
-            "the same parts, as of one data frame, or call compute_chunk_sizes() on both"
+            f"X has {parts} parts and {name} has {len(pieces)}, and the number of rows of each is unknown: give both "
+            "in the same parts, as of one data frame, or call compute_chunk_sizes() on both"
         )
     return pieces
 
@@ -284,23 +284,23 @@ def _example(x: Any, named: list[str]) -> Any:
         if not _is_frame(x):
             return some
         some = some.drop(columns=named)
-        # What is no number is told of a real cell, on a worker: a made-up one passes everywhere.
+        # Cells that are not numbers raise on a worker: an invented one passes everywhere.
         some[[name for name in some if some[name].dtype.kind == "O"]] = "1"
         return some
     return [""]  # a bag of texts
 
 
 def _shared(function: Any) -> Any:
-    """Return a function as tasks are given it: once for all of them where it is large."""
+    """Return a function as an argument of tasks; a large one is sent once."""
     import cloudpickle
 
     return dask.delayed(function, traverse=False) if len(cloudpickle.dumps(function)) > LARGE else function
 
 
 def _check_workers() -> None:
-    """Raise where a worker has no ``suffice``, or another version of it.
+    """Raise if a worker has no ``suffice``, or another version of it.
 
-    Dask itself would lose workers without it one by one, and wait for ever.
+    Dask itself would lose workers without it one by one, and wait forever.
     """
     client: Any = getattr(get_scheduler(), "__self__", None)
     if not hasattr(client, "run"):  # Dask computes in this process

@@ -1,4 +1,4 @@
-"""Rows wherever they live: Dataset, the interface that models are fitted through; as_dataset, which makes one of X."""
+"""Dataset, the interface to rows that models are fitted through; as_dataset, which returns one for X."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ S = TypeVar("S", bound=Addable)
 A = TypeVar("A")
 R = TypeVar("R")
 
-#: X and what belongs to its rows, by the name of the argument that brings it; and the "place" of the part in the order
-#: of all, where parts are numbered.
+#: X and the other entries of its rows, by argument name; and the "place" of the part in the order of all, if parts are
+#: numbered.
 Piece = dict[str, Any]
 
 

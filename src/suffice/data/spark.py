@@ -1,4 +1,4 @@
-"""Rows of Spark data frames: parts stay with the executors, whose Python workers are handed them as Arrow batches."""
+"""Rows of Spark data frames: parts stay with the executors, whose Python workers read them as Arrow batches."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class SparkDataset(Dataset):
     """Parts that Spark makes: a data frame, and what is done to each part of it."""
 
     frame: DataFrame  #: whose columns are called c0, c1 and so on: Spark reads meaning into dots and the like
-    names: tuple[str, ...] = ()  #: what they are really called
-    columns: dict[str, list[str]] = field(default_factory=dict)  #: by the argument they stand for
+    names: tuple[str, ...] = ()  #: their original names
+    columns: dict[str, list[str]] = field(default_factory=dict)  #: by argument name
     steps: tuple[Callable[[Any], Any], ...] = ()
     made: bool = False  #: whether the frame holds things that workers made, rather than rows
     parts: int | None = None  #: how many partitions there are at most, where that is known
@@ -89,7 +89,7 @@ class SparkDataset(Dataset):
 
     def release(self) -> None:
         """Release the parts."""
-        with suppress(Exception):  # a cluster that has stopped holds nothing
+        with suppress(Exception):  # a stopped cluster has nothing to release
             self.frame.mapInArrow(partial(_worked, own_version(), _blocks, (), _removed), MADE).collect()
         self.frame.unpersist()
 
@@ -135,7 +135,7 @@ class SparkDataset(Dataset):
         example = stand_in({name: kinds[name].dataType for name in self.columns["X"]})
         if example is not None:
             return example
-        some = replace(self, frame=self.frame.limit(1))  # how long arrays are is known to the rows alone
+        some = replace(self, frame=self.frame.limit(1))  # the length of arrays is known from rows only
         first = next(some.map_parts(_one_row).iterate(), None)
         if first is None:
             raise ValueError("X has no rows")

@@ -1,4 +1,4 @@
-"""Models that describe each class, then decide: discriminant analysis and naive Bayes."""
+"""Generative classifiers: discriminant analysis and naive Bayes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classifiers that are estimated from one sum over rows: how they learn, merge, forget and predict."""
+"""Base of classifiers that are estimated from one sum over rows: learning, merging, forgetting, prediction."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class SummedClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, BaseE
         return as_dataset(X, y=y, sample_weight=sample_weight)
 
     def _first_features(self, X: Any, sample_weight: Any) -> Any:
-        """Return the features of the first rows, which may decide how all are read."""
+        """Return the features of the first rows, which may determine the encoding of all."""
         return self._features(X, reset=True)
 
     def _set_features(self, data: Dataset) -> None:
@@ -112,19 +112,19 @@ class SummedClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, BaseE
 
     @abstractmethod
     def _check_mergeable(self, other: Self) -> None:
-        """Raise where two models have not summed the same things."""
+        """Raise if the sums of two models are not compatible."""
 
     # Learning.
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows. All batches together give what :meth:`fit` gives, in any split and order.
+        """Learn from more rows: the result is that of :meth:`fit` to all rows, in any split and order.
 
         Parameters
         ----------
         X, y, sample_weight
             Rows, their classes and weights, as for :meth:`fit`.
         classes
-            All classes there will be; others are then refused. By default, classes are added when they first occur.
+            All classes; others then raise. By default, classes are added when they first occur.
 
         Returns
         -------
@@ -217,7 +217,7 @@ class SummedClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, BaseE
         return labels, statistics, found[:0]
 
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Subtract rows exactly: the result is the model of a :meth:`fit` to the other rows.
+        """Subtract rows exactly: the result is that of :meth:`fit` to the other rows.
 
         Parameters
         ----------
@@ -227,14 +227,14 @@ class SummedClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, BaseE
         Returns
         -------
         self
-            ``digits_lost_`` holds how many of the 15.9 decimal digits the subtraction cost at most.
+            ``digits_lost_`` bounds how many of the 15.9 decimal digits the subtraction cost.
 
         Raises
         ------
         NegativeEvidenceError
-            Where it can be detected that rows were never learned. The model is unchanged then.
+            If it can be detected that rows were never learned. The model is unchanged then.
         LostDigitsError
-            Where the rest would be rounding noise. The model is unchanged then.
+            If the rest would be rounding noise. The model is unchanged then.
         """
         self._check_fitted()
         labels = self._memory.labels
@@ -410,19 +410,19 @@ class GenerativeClassifier(SummedClassifier):
         unlabelled: Any = None,
         unlabelled_weight: float = 1.0,
     ) -> Self:
-        """Learn from rows and their classes, forgetting what was learned before.
+        """Fit the model to rows and their classes; earlier rows are forgotten.
 
         Parameters
         ----------
         X
             Rows, (n, d); a stream of batches (X, y) or (X, y, sample_weight), which may be larger than memory: an
-            iterator, or a function that starts one; a path, a URL or a list of paths of files; a collection of Dask or
-            a data frame of Spark, which is summed where it lives; or a :class:`~suffice.data.Dataset`.
+            iterator, or a function that returns one; a path, a URL or a list of paths of files; a Dask collection or
+            Spark data frame, which is summed on its workers; or a :class:`~suffice.data.Dataset`.
         y
-            The class of each row, (n,): numbers, strings or booleans. Of a cluster's data frame, it may be the name of
-            its column, and of files and Spark's must be.
+            The class of each row, (n,): numbers, strings or booleans. For data frames on a cluster it may be the name
+            of a column; for files and Spark it must be.
         sample_weight
-            One weight per row; every row counts once by default.
+            Weight of each row, 1 by default.
         unlabelled
             Rows without a class, from which the model learns by expectation maximisation; ``em_trace_`` holds the
             log-likelihood after each step. The sums that are kept are expectations: ``+`` adds them, which differs from
@@ -459,7 +459,7 @@ class GenerativeClassifier(SummedClassifier):
                     self._learn_unlabelled(kept, others, unlabelled_weight)
                 if tuned:
                     self._tune(tuned, rows if part is not None else self._encode_part(labels, True, sample_rows(kept)))
-            _ = self.joint_  # raises now for a sum that the model cannot be estimated from
+            _ = self.joint_  # raises if the model cannot be estimated from the sum
         return self
 
     def _learn_unlabelled(self, data: Dataset, unlabelled: Dataset, weight: float) -> None:
@@ -495,8 +495,8 @@ class GenerativeClassifier(SummedClassifier):
         for name in mine:
             if repr(mine[name]) != repr(theirs[name]):
                 raise ValueError(
-                    f"models with {name}={mine[name]!r} and {name}={theirs[name]!r} have not summed the same things: "
-                    "they cannot be merged"
+                    f"models with {name}={mine[name]!r} and {name}={theirs[name]!r} have different sums: they "
+                    "cannot be merged"
                 )
         if self.n_features_in_ != other.n_features_in_:
             raise ValueError(f"models of {self.n_features_in_} and of {other.n_features_in_} features cannot be merged")
@@ -510,7 +510,7 @@ class GenerativeClassifier(SummedClassifier):
         return [name for name in (*self._tuned, "temperature") if is_auto(getattr(params, name))]
 
     def _tune(self, names: list[str], rows: Rows) -> None:
-        """Choose parameters by how well they predict rows held out."""
+        """Choose parameters by held-out rows."""
         values = [self._tuned[name][0] for name in names if name != "temperature"]
         grid = [dict(zip(names, each, strict=False)) for each in itertools.product(*values)]
         candidates = [self._under(**{**each, "temperature": 1.0}) for each in grid]
@@ -591,7 +591,7 @@ class GenerativeClassifier(SummedClassifier):
     def _check_readable(self, wanted: Self) -> None:
         for name in (*self._tuned, "temperature"):
             if is_auto(getattr(wanted, name)) and name not in self._chosen:
-                raise ValueError(f"{name}='auto' is chosen by rows held out, which the sums do not hold: fit again")
+                raise ValueError(f"{name}='auto' is chosen by held-out rows, and the model keeps only sums: fit again")
 
     def _check_read(self) -> None:
         _ = self.joint_
@@ -693,11 +693,11 @@ class GenerativeClassifier(SummedClassifier):
         Parameters
         ----------
         n
-            How many rows.
+            Number of rows.
         y
             The class of the rows, or one class per row; drawn from the priors by default.
         random_state
-            A seed or generator, for the same rows again.
+            Random seed or generator.
 
         Returns
         -------
@@ -715,7 +715,7 @@ class GenerativeClassifier(SummedClassifier):
         return self._as_given(joint.conditional.sample(codes, random, **how)), self.classes_[codes]
 
     def _as_given(self, rows: Any) -> Any:
-        """Return drawn rows in the form the user's rows have."""
+        """Return drawn rows in the format of the user's rows."""
         return rows
 
     def explain(self, X: Any, against: Any = None) -> Explanations:
@@ -817,7 +817,7 @@ class GenerativeClassifier(SummedClassifier):
         return model
 
     def _restore(self, settings: Any) -> None:
-        """Take back what :meth:`_more_settings` wrote."""
+        """Restore what :meth:`_more_settings` wrote."""
 
 
 class PriorsGiven(GenerativeClassifier):
@@ -845,11 +845,11 @@ class PriorsGiven(GenerativeClassifier):
 
 
 class RunningSum:
-    """A sum that grows by small batches.
+    """A sum that is updated by small batches.
 
-    Adding one row to a sum over fifty thousand words changes few of them but copies all, and reading a model from the
-    sum takes as many logarithms. So small batches are held until the sum is asked for or they are enough, and the model
-    that was read is kept until the sum or a setting changes.
+    Adding one row to a sum over fifty thousand words changes few of them but copies all, and estimating a model takes
+    as many logarithms. So small batches are buffered until the sum is needed or the buffer is full, and the estimated
+    model is cached until the sum or a parameter changes.
 
     Parameters
     ----------
@@ -858,7 +858,7 @@ class RunningSum:
     statistics
         The sum: it has ``+`` and ``remove``.
     fixed
-        Whether the classes were announced: others are then refused.
+        Whether the classes are fixed: others then raise.
     model
         The model that was read from the sum.
     """
@@ -873,7 +873,7 @@ class RunningSum:
         self._model = model
 
     def copied(self) -> RunningSum:
-        """Return a copy that grows on its own."""
+        """Return an independent copy."""
         return RunningSum(self.labels, self.statistics, self.fixed, self._model)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -916,7 +916,7 @@ class RunningSum:
 
     @property
     def is_read(self) -> bool:
-        """Whether nothing has changed since a model was read from the sum."""
+        """Whether the cached model is up to date."""
         return self._model is not None
 
     def model(self, read: Callable[[Any], R]) -> R:
@@ -984,7 +984,7 @@ def stack_held(held: list[HeldRows]) -> Batch:
 
 
 def is_auto(value: Any) -> bool:
-    """Whether a setting is to be chosen by the data."""
+    """Whether a parameter is chosen by the data."""
     return isinstance(value, str) and value == "auto"
 
 

@@ -22,7 +22,7 @@ from suffice.statistics.base import FloatArray
 
 
 class BernoulliNB(EventNB):
-    """Naive Bayes with the multivariate Bernoulli event model: each feature is there or not, and absence counts too.
+    """Naive Bayes with the multivariate Bernoulli event model: each feature is present or absent.
 
     A drop-in replacement for scikit-learn's class of the same name, which also merges, forgets, samples and explains.
 
@@ -31,7 +31,7 @@ class BernoulliNB(EventNB):
     alpha, force_alpha, fit_prior, class_prior, temperature, n_jobs, device
         As for :class:`MultinomialNB`; alpha is added to the counts of presence and of absence.
     binarize
-        A feature is present where it is above this number; None where X holds nothing but numbers from 0 to 1.
+        Threshold: a feature is present if it is above it; None if X has only numbers from 0 to 1.
 
     Examples
     --------

@@ -37,14 +37,14 @@ class CategoricalNB(DiscreteNB):
     Parameters
     ----------
     alpha
-        Laplace smoothing, added to the count of every category: one number, one per feature, or "auto". A category that
-        was never seen has the share of one that was seen no times.
+        Laplace smoothing, added to the count of every category: one number, one per feature, or "auto". An unseen
+        category has the probability of one with a count of 0.
     force_alpha, fit_prior, class_prior, temperature, n_jobs, device
         As for :class:`MultinomialNB`.
     min_categories
-        How many categories a feature has at least: one number or one per feature. Without it, whole numbers have as
-        many as the largest says (0 to n - 1), other labels as many as were seen. A row of weight 0 counts as absent,
-        unlike in scikit-learn: a category that only such rows hold was never seen.
+        Minimum number of categories of a feature: one number or one per feature. By default whole numbers have the
+        categories 0 to the largest, other labels those that were seen. Rows of weight 0 are ignored, unlike in
+        scikit-learn: a category of such rows alone is unseen.
     bins
         Cut measurements into this many bins of equally many rows, each counted by its weight, by the quantiles of the
         rows given to :meth:`fit` (of a sample, where they are in parts; of the first batch of :meth:`partial_fit`); or
@@ -102,7 +102,7 @@ class CategoricalNB(DiscreteNB):
         if self._params.bins is not None:
             return self._binned(self._measurements(X, reset), reset)
         if is_sparse(X):
-            raise TypeError("sparse data was passed: a category of 0 is no empty cell; use X.toarray()")
+            raise TypeError("sparse data was passed: the category 0 is not an empty cell; use X.toarray()")
         if is_foreign(X):
             X = to_host(X)
         if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biu" and 0 not in X.shape:
@@ -116,7 +116,7 @@ class CategoricalNB(DiscreteNB):
         return super()._reads_once() and not isinstance(self._params.bins, int | np.integer)
 
     def _set_features(self, data: Dataset) -> None:
-        if isinstance(self._params.bins, int | np.integer):  # bins are cut at the quantiles of a sample
+        if isinstance(self._params.bins, int | np.integer):  # bin edges are quantiles of a sample
             some = partitioned.sample_rows(data)
             self._first_features(some["X"], some.get("sample_weight"))
         else:
@@ -131,7 +131,7 @@ class CategoricalNB(DiscreteNB):
     def _measurements(self, X: Any, reset: bool) -> FloatArray:
         """Return numbers that are to be cut into bins."""
         if is_sparse(X):
-            raise TypeError("X is sparse, and bins cut dense columns, of which 0 is a number as any: use X.toarray()")
+            raise TypeError("X is sparse, and bins need dense columns: use X.toarray()")
         x = validation.features(self, X, reset)
         values = np.asarray(to_host(x) if is_foreign(x) else x, dtype=np.float64)
         if np.isinf(values).any():
@@ -171,7 +171,7 @@ class CategoricalNB(DiscreteNB):
         return Categories(tables, vocabularies)
 
     def _least(self, features: int) -> npt.NDArray[np.int64]:
-        """Return how many categories each feature has at least, (d,)."""
+        """Return the minimum number of categories of each feature, (d,)."""
         if self._params.bins is not None:
             return np.array([len(edges) + 1 for edges in self.bin_edges_])
         least = np.asarray(0 if self._params.min_categories is None else self._params.min_categories)
@@ -208,7 +208,7 @@ class CategoricalNB(DiscreteNB):
 
     @read_attribute
     def n_categories_(self) -> npt.NDArray[np.int64]:
-        """How many categories each feature has, (d,)."""
+        """The number of categories of each feature, (d,)."""
         return self._sizes(self._seen_counts.vocabularies)
 
     def _sizes(self, vocabularies: tuple[Labels, ...]) -> npt.NDArray[np.int64]:
@@ -217,7 +217,7 @@ class CategoricalNB(DiscreteNB):
 
     @read_attribute
     def category_count_(self) -> list[FloatArray]:
-        """How often each category occurred in each class: one (k, categories) per feature."""
+        """The count of each category in each class: one (k, categories) per feature."""
         counts = [self._seen_counts.feature(feature) for feature in range(self.n_features_in_)]
         return [self._spread_out(feature, part, 0.0) for feature, part in enumerate(counts)]
 
@@ -327,8 +327,8 @@ def _edges(bins: Any, values: FloatArray, weight: FloatArray | None) -> list[Flo
 def _quantiles(column: FloatArray, shares: FloatArray, weights: FloatArray) -> FloatArray:
     """Return the quantiles of the known cells of a column, by weight; empty if there are none.
 
-    Where a share ends between two values, their mean is the quantile (Hyndman and Fan's second definition): a row of
-    weight 2 is two rows, and one of weight 0 is none.
+    If a share ends between two values, the quantile is their mean (Hyndman and Fan's second definition), with frequency
+    weights.
 
     Examples
     --------

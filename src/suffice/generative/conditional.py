@@ -1,4 +1,4 @@
-"""p(x | y): how each class makes its rows look. Immutable; read from a sum, scored by an engine's kernels."""
+"""Class conditionals p(x | y): immutable, estimated from a sum, scored by an engine's kernels."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Conditional(ABC):
     @property
     @abstractmethod
     def classes(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
 
     @property
     @abstractmethod
@@ -76,8 +76,8 @@ class Conditional(ABC):
 class Linear(Conditional):
     """A conditional whose log is linear in x (or in which cells of x are present).
 
-    Probabilities of zero are kept apart, since 0 times -inf is no number: ``veto`` adds up, in the same linear form,
-    to more than 0 where a class cannot have produced the row.
+    Probabilities of zero are stored separately, since 0 times -inf is NaN: ``veto``, in the same linear form, is above
+    0 for rows that are impossible in a class.
     """
 
     coef: FloatArray  # (k, d), finite
@@ -88,7 +88,7 @@ class Linear(Conditional):
 
     @property
     def classes(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
         return len(self.level)
 
     @property
@@ -162,7 +162,7 @@ class Linear(Conditional):
         return terms
 
     def sample(self, codes: npt.NDArray[np.int64], random: np.random.Generator, **how: Any) -> Any:
-        """Refuse: coefficients alone generate nothing."""
+        """Raise: a linear form is not a distribution."""
         raise NotImplementedError("a linear form alone cannot be sampled from")
 
 

@@ -49,7 +49,7 @@ class Correlated(Conditional):
 
     @property
     def classes(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
         return len(self.family.mu)
 
     @property

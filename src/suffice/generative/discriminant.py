@@ -61,12 +61,12 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         Whether covariances are divided by n - k ("tied") or n_k - 1 (one per class) instead of n or n_k, the maximum
         likelihood estimate.
     temperature
-        Above 1, posteriors are less sure of themselves; "auto" calibrates them on rows held out.
+        Scores are divided by it: above 1, posteriors are less extreme; "auto" calibrates it on held-out rows.
     n_jobs
-        How many threads sum rows: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for
-        all cores of the machine, or a number.
+        Number of threads: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for all
+        cores of the machine.
     device
-        None reads rows where they are. ``"cuda"`` streams rows in host memory through the card.
+        None: the device that holds the rows. ``"cuda"``: rows in host memory are streamed through the GPU.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Expectation maximisation: rows without a class are shared out among the classes, again and again."""
+"""Expectation maximisation for unlabelled rows."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def learn(
 ) -> tuple[Statistics, list[float]]:
     """Return the sum over rows with and without a class, and the log-likelihood after each step.
 
-    A step gives every unlabelled row to all classes, in the shares in which the model of the step before believes
-    (times ``weight``), and reads the model anew. The log-likelihood is that of the labelled rows' p(x, y) and the
-    unlabelled rows' p(x), with the prior that smoothing stands for. It never falls: where smoothing or shrinkage is no
-    such prior, a step that would lower it is not taken.
+    A step assigns every unlabelled row to all classes by its posterior under the last model (times ``weight``), and
+    estimates the model again. The log-likelihood is that of the labelled rows' p(x, y) and the unlabelled rows' p(x),
+    with the prior to which smoothing corresponds. It never decreases: if smoothing or shrinkage does not correspond to
+    a prior, a step that would decrease it is rejected.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def learn(
     unlabelled
         The others: parts are features as the model reads them.
     weight
-        How much an unlabelled row counts.
+        The weight of an unlabelled row.
     labelled
         The sum over the labelled rows.
     """

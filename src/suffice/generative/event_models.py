@@ -80,7 +80,7 @@ class Categories(Conditional):
 
     @property
     def classes(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
         return int(self.tables[0].shape[1])
 
     @property

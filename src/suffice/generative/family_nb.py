@@ -38,10 +38,10 @@ class FamilyNB(PriorsGiven):
     family
         ``"poisson"``, ``"exponential"``, ``"bernoulli"``; a family of :mod:`suffice.families`, as
         ``NegativeBinomial(theta=2)``; or a :class:`~suffice.families.Family` of your own. Families with a dispersion,
-        and those whose T(x) is not x, have no place here: use :class:`GaussianNB` for the Gaussian.
+        and those whose T(x) is not x, are not supported: use :class:`GaussianNB` for the Gaussian.
     alpha
         A number of pseudo-observations at the feature's mean over all rows, added to each class: one number, one per
-        feature, or "auto" to choose it by how well rows are predicted that were held out.
+        feature, or "auto" to choose it by held-out rows.
     priors
         The class priors, (k,), or a dictionary from class to prior; the classes' shares of the rows by default.
     temperature, n_jobs, device
@@ -124,7 +124,7 @@ class FamilyNB(PriorsGiven):
 
 
 def check_scalar(family: Any) -> None:
-    """Raise where a family has no member that the mean of one feature tells.
+    """Raise if the mean does not determine the member of a family.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def check_scalar(family: Any) -> None:
     >>> check_scalar(Gaussian)
     Traceback (most recent call last):
     ...
-    ValueError: T(x) of the family gaussian is not x: its members are not told by their mean; use GaussianNB
+    ValueError: T(x) of the family gaussian is not x: its mean does not determine its parameters; use GaussianNB
     """
     if not isinstance(family, type) and family.unknown:
         raise ValueError(f"naive Bayes does not estimate {family.unknown[0]} of {family!r}: give it")
@@ -141,7 +141,7 @@ def check_scalar(family: Any) -> None:
     one = np.full(1, 0.5)
     if getattr(family, "vector_values", False) or family.sufficient(one).shape != one.shape:
         cure = "; use GaussianNB" if family.name == "gaussian" else ""
-        raise ValueError(f"T(x) of the family {family.name} is not x: its members are not told by their mean{cure}")
+        raise ValueError(f"T(x) of the family {family.name} is not x: its mean does not determine its parameters{cure}")
 
 
 def summarise(family: Any, labels: Labels, batch: Batch, kernels: Kernels) -> DiagonalMoments:

@@ -37,14 +37,14 @@ class GaussianNB(PriorsGiven):
         all rows, is less than a thousandth of the largest, it is that share of a thousand times its own.
     alpha
         A number of pseudo-observations with the feature's variance over all rows, added to each class: one number, one
-        per feature, or "auto" to choose it by how well rows are predicted that were held out.
+        per feature, or "auto" to choose it by held-out rows.
     temperature
-        Above 1, posteriors are less sure of themselves; "auto" calibrates them on rows held out.
+        Scores are divided by it: above 1, posteriors are less extreme; "auto" calibrates it on held-out rows.
     n_jobs
-        How many threads sum rows: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for
-        all cores of the machine, or a number.
+        Number of threads: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for all
+        cores of the machine.
     device
-        None reads rows where they are. ``"cuda"`` streams rows in host memory through the card.
+        None: the device that holds the rows. ``"cuda"``: rows in host memory are streamed through the GPU.
 
     Examples
     --------

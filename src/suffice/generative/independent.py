@@ -83,7 +83,7 @@ class Independent(Conditional):
 
     @property
     def classes(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
         return len(self.mean)
 
     @property

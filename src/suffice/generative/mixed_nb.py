@@ -1,4 +1,4 @@
-"""Naive Bayes over a table as it is: numbers, counts, booleans, categories and text, with missing cells."""
+"""Naive Bayes over tables of numbers, counts, booleans, categories and text, with missing cells."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from suffice.statistics.base import FloatArray
 
 
 class MixedNB(PriorsGiven):
-    """Naive Bayes over a table as it is: every column has a distribution of its own kind.
+    """Naive Bayes over a table: every column has a distribution of its kind.
 
     Tables are data frames (pandas, polars, Arrow and others), arrays or lists of rows. A missing cell (NaN, None, NaT
-    or a data frame's null) is left out when learning; when predicting, its factor is left out.
+    or a data frame's null) is ignored in the fit; in predictions its factor is left out.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class MixedNB(PriorsGiven):
         A dictionary from column to kind; columns are called by their names in data frames, by their positions
         otherwise. The kinds of other columns are inferred from the rows of :meth:`fit`, or the first batch:
 
-        - "numeric": a Gaussian. Inferred for numbers that are no counts.
+        - "numeric": a Gaussian. Inferred for numbers that are not counts.
         - "count": a Poisson. Inferred for whole numbers, floats too, whose smallest is 0 to 9 and whose variance is at
           most three times their mean.
         - "boolean": a Bernoulli. Inferred for booleans, the numbers 0 and 1, and two truth words such as yes and no.
@@ -59,18 +59,18 @@ class MixedNB(PriorsGiven):
     alpha
         Laplace smoothing, added to the counts of counts, booleans, categories and words: one number, "auto" to choose
         it by how well rows are predicted that were held out, or a dictionary from kind to number. A category that was
-        never seen has the share of one that was seen no times. A word that was never seen is left out, as it is in
-        no class's vocabulary: its smoothed share would only speak for the class with the fewest words.
-        "numeric" columns are smoothed by it only where a dictionary says so, as :class:`GaussianNB` is by its own.
+        never seen has the probability of one with a count of 0. A word that was never seen is ignored: its smoothed
+        probability would only favour the class with the fewest words. "numeric" columns are smoothed by it only if a
+        dictionary has them, as with alpha of :class:`GaussianNB`.
     var_smoothing
         The smoothing of the variances of "numeric" columns, as for :class:`GaussianNB`.
     priors
         The class priors, (k,), or a dictionary from class to prior; the classes' shares of the rows by default.
     temperature
-        Above 1, posteriors are less sure of themselves; "auto" calibrates them on rows held out.
+        Scores are divided by it: above 1, posteriors are less extreme; "auto" calibrates it on held-out rows.
     n_jobs
-        How many threads work: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for all
-        cores of the machine, or a number.
+        Number of threads: None for all permitted cores (bounded by OMP_NUM_THREADS and threadpoolctl), -1 for all
+        cores of the machine.
 
     Attributes
     ----------

@@ -270,7 +270,7 @@ class Product(Conditional):
 
     @property
     def classes(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
         return next(iter(self.factors.values())).classes
 
     @property
