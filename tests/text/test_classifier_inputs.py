@@ -466,7 +466,7 @@ def test_one_class_is_a_class(form: str) -> None:
 
 @each_discriminative
 def test_one_class_cannot_be_told_apart(form: str) -> None:
-    with pytest.raises(ValueError, match="y has one class, 'spam': a classifier needs rows of 2 classes or more"):
+    with pytest.raises(ValueError, match="y has one class, 'spam': a classifier needs rows of at least 2 classes"):
         classifier(form).fit(["free", "money"], ["spam", "spam"])
 
 
