@@ -11,6 +11,7 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 from scipy.optimize import minimize
+from statsmodels.othermod.betareg import BetaModel
 
 from suffice import (
     GLM,
@@ -424,3 +425,18 @@ def test_what_is_no_comparison_is_refused(ask: Any, words: str) -> None:
     small = PoissonRegression().fit(rows["X"][:, :2], rows["y"])
     with pytest.raises((ValueError, TypeError), match=words):
         ask(model, small, rows)
+
+
+def test_a_beta_regression_has_profiles_and_likelihood_ratios() -> None:
+    rng = np.random.default_rng(7)
+    x, y = rng.normal(size=(80, 2)), np.clip(rng.beta(2.0, 3.0, 80), 0.01, 0.99)
+    large, small = (GLM("beta", tol=1e-10).fit(x[:, :width], y) for width in (2, 1))
+    design = sm.add_constant(x)
+    theirs = [BetaModel(y, design[:, :width]).fit(disp=0).llf for width in (3, 2)]
+    table = anova(small, large)
+    close(table["chi2"][1], 2 * (theirs[0] - theirs[1]), 1e-4)
+    close(anova(large, X=x, y=y)["p"][1], table["p"][1], 1e-5)
+    close(anova(large, X=x, y=y)["df"], [1, 1, 76])
+    low, high = np.asarray(large.confint(method="profile", X=x, y=y))[2]
+    wald = np.asarray(large.confint())[2]
+    assert abs(low - wald[0]) + abs(high - wald[1]) < 0.1 * (wald[1] - wald[0])

@@ -194,3 +194,18 @@ def test_lags_reach_over_batches_shorter_than_they_are() -> None:
     np.testing.assert_allclose(np.asarray(parts.covariance_), np.asarray(whole.covariance_), rtol=1e-9)
     with pytest.raises(ValueError, match=f"lags=1000 is too many for {len(x)} rows: give a number below it"):
         LinearRegression(covariance="newey-west", lags=1000).fit(x, y)
+
+
+def test_a_precision_that_is_one_for_all_rows_has_robust_errors() -> None:
+    rng = np.random.default_rng(11)
+    x, y = rng.normal(size=(60, 2)), np.clip(rng.beta(2.0, 3.0, 60), 0.01, 0.99)
+    errors = {
+        kind: GLM("beta", covariance=kind).fit(x, y).summary().inference.standard_errors
+        for kind in ("HC0", "HC1", "HC3")
+    }
+    np.testing.assert_allclose(errors["HC1"], errors["HC0"] * np.sqrt(60 / 56))
+    left_out = np.stack(
+        [GLM("beta").fit(np.delete(x, row, 0), np.delete(y, row)).summary().inference.estimate for row in range(60)]
+    )
+    jackknife = np.sqrt(59 / 60 * ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0))
+    np.testing.assert_allclose(errors["HC3"], jackknife, rtol=0.1)

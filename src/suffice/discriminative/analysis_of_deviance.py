@@ -154,7 +154,7 @@ def _compare(
 
 def _difference(small: Inference, large: Inference) -> float:
     """Return the difference of deviances; of families with estimated parameters, that of twice the log-likelihoods."""
-    if small.shapes or large.shapes:
+    if small.shapes or large.shapes or np.isnan(large.deviance):  # a family such as the beta has no deviance
         return 2 * (large.log_likelihood - small.log_likelihood)
     return small.deviance - large.deviance
 
@@ -189,7 +189,7 @@ def _check_nested(small: Inference, large: Inference) -> None:
             f"the smaller model comes first; {_formula(small)} has {small.rank} parameters, {_formula(large)} "
             f"{large.rank}"
         )
-    if _difference(small, large) < -1e-9 * abs(large.deviance):
+    if _difference(small, large) < -1e-9 * np.nan_to_num(abs(large.deviance)):
         raise ValueError(f"{_formula(small)} is not nested in {_formula(large)}: it has the smaller deviance")
 
 
@@ -339,7 +339,8 @@ class _Deviances:
             start = rows.model._start(objective, rows.targets, Layout(len(places), bool(intercept)))
             solution = Newton(1e-10, 200).minimise(objective, start)
             rank = Symmetric.of(solution.hessian).rank if solution.hessian is not None else solution.theta.size
-            return _Fitted(self.fit.deviance + 2 * (solution.value - least), rank)
+            rank -= 0 if objective.free is None else int((objective.free == 0).sum())
+            return _Fitted(np.nan_to_num(self.fit.deviance) + 2 * (solution.value - least), rank)
 
         self.find = find
         return self

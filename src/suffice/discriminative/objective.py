@@ -212,7 +212,8 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
         """Return the objective as a function of these rows of theta, the others fixed at 0."""
         first = int(self.intercept)
         features = places[places >= first] - first
-        return replace(self, data=self.data.transform(partial(_narrowed, features)))
+        free = None if self.free is None else self.free[places]
+        return replace(self, data=self.data.transform(partial(_narrowed, features)), free=free)
 
     def linear_predictors(self, theta: FloatArray) -> FloatArray:
         """Return the linear predictors of every row, (n, t), on the host; for rows in memory."""

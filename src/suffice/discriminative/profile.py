@@ -63,8 +63,8 @@ def _fill(found: FloatArray, model: Any, rows: FitRows, places: list[tuple[int, 
     for place, inside in places:
         for column in range(found.shape[1]):
             parameter = column * len(found) + place
-            error = errors[int(moving[:parameter].sum())]
-            if moving[parameter] and np.isfinite(error):
+            error = errors[int(moving[:parameter].sum())] if moving[parameter] else np.nan
+            if np.isfinite(error):
                 found[place, column] = _interval(rows, model, inside, column, level, error)
 
 

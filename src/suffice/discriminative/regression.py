@@ -399,7 +399,7 @@ class Regression(LinearPredictor):
                 likelihood.response,
                 theta,
                 self.fit_intercept,
-                self._information,
+                _of_free_parameters(self._information, likelihood.free),
                 self.facts_.rows,
                 self.lags,
             )
@@ -1078,6 +1078,11 @@ class Regression(LinearPredictor):
 
     def _restore(self, settings: Any) -> None:
         """Restore what :meth:`_more_settings` wrote."""
+
+
+def _of_free_parameters(information: FloatArray, free: FloatArray | None) -> FloatArray:
+    """Return the information with zeros for parameters that are fixed, so that they have no variance and no rank."""
+    return information if free is None else information * np.outer(free.T.ravel(), free.T.ravel())
 
 
 def _count_means_at_the_end(
