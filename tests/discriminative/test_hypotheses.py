@@ -440,3 +440,14 @@ def test_a_beta_regression_has_profiles_and_likelihood_ratios() -> None:
     low, high = np.asarray(large.confint(method="profile", X=x, y=y))[2]
     wald = np.asarray(large.confint())[2]
     assert abs(low - wald[0]) + abs(high - wald[1]) < 0.1 * (wald[1] - wald[0])
+
+
+def test_classes_treated_alike_by_a_penalty_have_no_profile() -> None:
+    rng = np.random.default_rng(8)
+    x, y = rng.normal(size=(60, 2)), rng.integers(0, 3, 60)
+    model = LogisticRegression(l2=1.0).fit(x, y)
+    with pytest.raises(ValueError, match="of more than two classes with a penalty are not available"):
+        model.confint(method="profile", X=x, y=y)
+    softmax = SoftmaxRegression(l2=1.0).fit(x, y)
+    wald, found = np.asarray(softmax.confint()), np.asarray(softmax.confint(method="profile", X=x, y=y))
+    np.testing.assert_allclose(found, wald, atol=0.1)

@@ -45,6 +45,11 @@ def profile_intervals(model: Any, level: float, X: Any, y: Any, **columns: Any) 
     found = np.full((*theta.shape, 2), np.nan)
     what = "a profile likelihood interval"
     with rows_of_fit(model, what, X, y, **columns) as rows:
+        if rows.objective.symmetric:  # the intercepts of all classes together are not identified
+            raise ValueError(
+                "profile likelihood intervals of more than two classes with a penalty are not available: give "
+                "method='wald', or use SoftmaxRegression"
+            )
         seen = np.arange(rows.layout.features) if rows.layout.kept is None else rows.layout.kept
         places = [(intercept + int(feature), intercept + inside) for inside, feature in enumerate(seen)]
         is_moved = rows.layout.centre is not None  # then the intercept is another one
