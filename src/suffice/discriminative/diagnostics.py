@@ -51,7 +51,7 @@ class Diagnostics:
     leverage: FloatArray  #: (n,), the diagonal of the hat matrix
     standardised_pearson: FloatArray  #: (n,), pearson / sqrt(dispersion (1 - leverage))
     standardised_deviance: FloatArray  #: (n,), the same for deviance residuals
-    studentised: FloatArray  #: (n,), with the dispersion estimated without the row: R's ``rstudent``
+    studentised: FloatArray  #: (n,), with the dispersion, if it is estimated, without the row: ``rstudent`` of lm
     cooks_distance: FloatArray  #: (n,), Cook's distance: the change of all coefficients without the row
     dfbetas: FloatArray | None  #: (n, p), the change of each coefficient in standard errors; None if not requested
     vif: ResultTable  #: the variance inflation factors

@@ -414,6 +414,11 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Lin
         mine, theirs = parameters.feature_names(self), parameters.feature_names(other)
         if mine is not None and theirs is not None and mine != theirs:
             raise ValueError(f"models of different features cannot be added: {mine} and {theirs}")
+        if self._params.weights != other._params.weights:
+            raise ValueError(
+                f"models with weights={self._params.weights!r} and weights={other._params.weights!r} cannot be added: "
+                "their weights have different meanings; fit both with the same weights="
+            )
         for model in (self, other):
             model._check_sums("the model of both")
         merged = copy.copy(self)
