@@ -449,7 +449,7 @@ def test_values_and_names_that_no_query_can_hold_are_refused():
     with pytest.raises(ValueError, match="holds a zero byte, which no string of PostgreSQL can: correct it"):
         POSTGRESQL.string("a\0b")
     for name in ("", "a\0"):
-        with pytest.raises(ValueError, match="is no name of a table or column"):
+        with pytest.raises(ValueError, match="is not a valid name of a table or column"):
             quoted(name)
 
 
@@ -472,7 +472,7 @@ def test_a_query_that_was_stopped_says_what_to_do(said, words):
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ({"x": [1, 2]}, "x must be two-dimensional, rows by features; got a list, which is no array"),
+        ({"x": [1, 2]}, "x must be two-dimensional, rows by features; got a list, which is not an array"),
         ({"x": np.ones(3)}, r"x must be two-dimensional, rows by features; got shape \(3,\)"),
         ({"x": np.ones((3, 2)), "y": np.ones(2)}, r"y must have one entry per row of x, which has 3; got shape \(2,\)"),
         ({"x": np.ones((3, 2)), "start": 2, "stop": 5}, "rows 2 to 5 are not among the 3 rows of x"),

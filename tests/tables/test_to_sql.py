@@ -262,7 +262,7 @@ def test_what_is_no_table_is_refused(base: Base, put: Callable[[Any], str]) -> N
         suffice.GDA().fit(SqlDataset(base.connection, "no_such", NAMES, "classes"))
     with pytest.raises(ValueError, match=r"4 features without names|columns must name 4"):
         to_sql(suffice.GDA().fit(ROWS["numbers"], ROWS["classes"]), name, ["a"])
-    with pytest.raises(ValueError, match="no dialect of SQL"):
+    with pytest.raises(ValueError, match="not a known dialect of SQL"):
         to_sql(suffice.GDA().fit(ROWS["numbers"], ROWS["classes"]), name, NAMES, dialect="oracle")
 
 

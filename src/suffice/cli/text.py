@@ -257,7 +257,7 @@ def evaluate_text(model: str, documents: str, separator: str, as_json: bool) -> 
     evaluation = Evaluation("classes", labels)
     batches = _Batches(_open_documents(documents, separator))
     for texts, truth in batches:
-        codes = labels._places(tuple(truth))
+        codes = labels.find(tuple(truth))
         unknown = [name for name, code in zip(truth, codes, strict=True) if code < 0]
         evaluation.add(fitted.predict_proba(_split(texts)), codes, unknown)
     batches.warn_of_skipped()

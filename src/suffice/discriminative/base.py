@@ -297,8 +297,8 @@ class ScoredClasses(ClassifierInPartsMixin, LinearPredictor):
         self._labels = labels
         self._two = len(labels.names) <= 2 and self._one_predictor_of_two
 
-    def _scores_of_classes(self) -> tuple[FloatArray, FloatArray]:
-        """Return coefficients, (k, d), and intercepts, (k,), of every class."""
+    def class_coefficients(self) -> tuple[FloatArray, FloatArray]:
+        """Return coefficients, (k, d), and intercepts, (k,), of every class; 0 for the first of two."""
         coef, intercept = self._linear()
         expected = 1 if self._two else len(self._labels)
         if len(coef) != expected:
@@ -319,7 +319,7 @@ class ScoredClasses(ClassifierInPartsMixin, LinearPredictor):
             A known part of each row's linear predictors, (n,), as for ``fit``.
         """
         self._check_fitted()
-        coef, intercept = self._scores_of_classes()
+        coef, intercept = self.class_coefficients()
         if len(coef) > 2:
             return self._moved(self._read(X, coef, intercept), offset)
         scores = self._read(X, coef[1:] - coef[:1], intercept[1:] - intercept[:1])
@@ -337,7 +337,7 @@ class ScoredClasses(ClassifierInPartsMixin, LinearPredictor):
 
     def _ask(self, X: Any, reading: Reading, offset: Any) -> Any:
         self._check_fitted()
-        coef, intercept = self._scores_of_classes()
+        coef, intercept = self.class_coefficients()
         if offset is None:
             return self._read(X, coef, intercept, reading)
         scores = Batch(self._moved(self._read(X, coef, intercept), offset))

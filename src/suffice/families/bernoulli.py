@@ -218,7 +218,7 @@ class Bernoulli(Distribution):
 
 
 def Binomial() -> type[Bernoulli]:  # noqa: N802  (called as a family is)
-    """Return the binomial family of regressions: the Bernoulli family, whose rows may stand for several trials.
+    """Return the binomial family of regressions: the Bernoulli family, whose rows may have several trials.
 
     Examples
     --------

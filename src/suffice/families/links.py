@@ -207,7 +207,7 @@ class Cloglog(Link):
 
 @dataclass(frozen=True)
 class Cauchit(Link):
-    """mean = 1/2 + arctan(z) / pi, the Cauchy distribution function: rows far from the rest are no surprise.
+    """mean = 1/2 + arctan(z) / pi, the Cauchy distribution function, robust to outliers.
 
     Examples
     --------

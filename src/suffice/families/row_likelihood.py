@@ -260,8 +260,8 @@ class PowerLinkLikelihood(ScalarLikelihood):
     def curve(self, xp: Any, link: Link, z: Any, y: Any) -> Curve:
         """Return the curve; below 0, where the mean under a power link is 0, it is flat for the y of such a mean.
 
-        So under the square root the log-likelihood of counts is smooth and concave in all predictors, and rows of 0
-        are no wall that a solver runs into.
+        So under the square root the log-likelihood of counts is smooth and concave in all predictors, also for rows
+        of 0.
         """
         found = super().curve(xp, link, z, y)
         if not isinstance(link, Power) or not self.zero_targets:

@@ -165,7 +165,7 @@ def _reading(blocks: Blocks, scores: Array, reading: Reading, prior: Array) -> A
     if reading.what != "evidence":
         below = below / reading.temperature
     ratio = xp.exp(below)
-    # The best's own 1 is left out, so that a sum that is small beside it keeps its digits.
+    # Without the 1 of the best class, so that a small sum keeps its digits.
     is_best = best[:, None] == xp.arange(scores.shape[1], dtype=best.dtype, device=blocks.device)[None, :]
     rest = xp.sum(xp.where(is_best, 0.0, ratio), axis=1)
     if reading.what == "evidence":

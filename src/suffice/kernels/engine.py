@@ -51,7 +51,7 @@ class Batch:
     offset
         A known part of the linear predictor, (n,) or (n, t); zero where it is None.
     trials
-        The factor in ``weight`` that belongs to one observation, (n,), and does not tell how often there is one: the
+        The factor in ``weight`` that belongs to one observation, (n,), and is not a frequency: the
         trials that a target is the mean of, the weight of a class; 1 where it is None.
     groups
         The cluster of each row, (n,), by name, on the host: for clustered standard errors. Kernels do not read it.
@@ -155,7 +155,7 @@ class Batch:
 
 def _seen(value: Any) -> str:
     shape = getattr(value, "shape", None)
-    return f"a {type(value).__name__}, which is no array" if shape is None else f"shape {tuple(shape)}"
+    return f"a {type(value).__name__}, which is not an array" if shape is None else f"shape {tuple(shape)}"
 
 
 class Engine(ABC):
@@ -329,7 +329,7 @@ class ThreadEngine(Engine):
                 for part in parts:
                     tasks.add(partial(named, function, part, self.kernels, number))
                     self._submit(threads, tasks.work)
-                # The next batch may be read while this one is summed, but no more than that are held.
+                # At most the next batch is read while this one is summed.
                 while len(tasks.pending) > len(parts):
                     yield tasks.pending.popleft().result()
             while tasks.pending:
@@ -357,7 +357,7 @@ class _Tasks(Generic[R]):
         """Cancel what no thread has begun, and wait for the rest."""
         for future in self.pending:
             future.cancel()
-        self.work()  # of what was cancelled, this only tells those who wait
+        self.work()  # if cancelled, this only notifies waiting threads
         wait(self.pending)
 
     def add(self, work: Callable[[], R]) -> None:

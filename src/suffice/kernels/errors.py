@@ -64,13 +64,13 @@ class NegativeCountError(EntryError):
 
 
 def bad_category(position: Sequence[int], value: float, size: int) -> ValueError:
-    """Return the complaint about an entry that is no category of its feature."""
+    """Return the error for an entry that is not a category of its feature."""
     where = f"categories of feature {position[1]} must be whole numbers 0 to {size - 1}"
     return ValueError(f"{entry_name('x', position)} is {value:g}; {where}")
 
 
 def no_codes(dtype: object) -> TypeError:
-    """Return the complaint about class codes that are no integers."""
+    """Return the error for class codes that are not integers."""
     return TypeError(f"y must hold integer class codes; got {_type_name(dtype)}")
 
 

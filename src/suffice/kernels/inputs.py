@@ -226,7 +226,7 @@ def check_classes(classes: int, y: Any) -> None:
 
 
 def count_targets(y: Any) -> int:
-    """Return how many targets a row has, or raise where there is no y."""
+    """Return the number of targets of a row; raise without y."""
     if y is None:
         raise errors.missing_targets()
     return 1 if len(y.shape) == 1 else int(y.shape[1])
@@ -242,7 +242,7 @@ def check_sizes(sizes: Sequence[int], features: int, least: int = 1) -> None:
 
 
 def check_threshold(threshold: float) -> None:
-    """Raise where the threshold is NaN, above which nothing lies."""
+    """Raise if the threshold is NaN."""
     if math.isnan(threshold):
         raise ValueError(f"threshold must be a number; got {threshold:g}")
 
@@ -287,7 +287,7 @@ def check_coef(coef: npt.NDArray[Any], intercept: npt.NDArray[Any], features: in
 
 
 def check_mean(mean: npt.NDArray[np.float64], classes: int, features: int) -> None:
-    """Raise where there is not one mean, all of it finite, for every class."""
+    """Raise if there is not one finite mean for every class."""
     if mean.shape != (classes, features):
         raise errors.wrong_shape("mean", f"({classes}, {features})", mean.shape)
     for place in np.argwhere(~np.isfinite(mean)):
@@ -295,7 +295,7 @@ def check_mean(mean: npt.NDArray[np.float64], classes: int, features: int) -> No
 
 
 def check_scores(scores: Any) -> None:
-    """Raise where scores are no table of rows and at least one class."""
+    """Raise if scores are not (n, k) with at least one class."""
     shape = getattr(scores, "shape", None)
     if shape is None or len(shape) != 2 or shape[1] == 0:
         raise ValueError(f"scores must have shape (n, k), with at least one class; got {shape and tuple(shape)}")
@@ -339,7 +339,7 @@ def check_overflow(weights: npt.ArrayLike, *sums: npt.NDArray[np.float64], featu
 
 @cache
 def host_memory() -> int:
-    """Return how many bytes of memory this machine has; where it does not tell, how many it could address."""
+    """Return the bytes of memory of this machine; if unknown, the address space."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

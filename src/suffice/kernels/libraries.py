@@ -80,7 +80,7 @@ def dense(x: Any) -> npt.NDArray[np.float64]:
 
 
 def named_classes(classes: npt.NDArray[Any], codes: Any) -> Any:
-    """Return the classes that codes stand for: in the codes' library where they are numbers, else in NumPy's."""
+    """Return the classes of codes: in the codes' library if they are numbers, else in NumPy."""
     if isinstance(codes, np.ndarray) or classes.dtype.kind not in "biuf":
         return classes[np.asarray(codes if isinstance(codes, np.ndarray) else to_host(codes))]
     return array_api_compat.array_namespace(codes).take(beside(codes, classes), codes)

@@ -175,7 +175,7 @@ class NativeKernels:
         return weight, value, gradient, hessian
 
     def _check_room(self, batch: Batch, classes: int, *lengths: int) -> None:
-        """Raise where sums of so many numbers for each class, and what is read from them, cannot fit in memory."""
+        """Raise if the sums of all classes, and the estimates from them, do not fit in memory."""
         check_host_memory(batch.x.shape, f"sums and parameters of {classes} classes", 2, classes, *lengths)
 
     def _per_class(self, kernel: Callable[..., R], batch: Batch, classes: int, *arguments: Any) -> R:
@@ -219,7 +219,7 @@ class NativeKernels:
         """Return the sums (the last of them a scatter or not), or say which number kept them from being finite."""
         if not all(np.isfinite(part).all() for part in sums):
             blame(replace(batch, offset=None), missing)  # which these sums do not read
-            # One overflow spoils a feature's products with all others: its own square tells which it was.
+            # An overflow of one feature is in its products with all others: its own square identifies it.
             last = np.diagonal(sums[-1], axis1=-2, axis2=-1) if scatter else sums[-1]
             inputs.check_overflow(*sums[:-1], last, features=batch.features)
         return sums
@@ -354,8 +354,9 @@ class NativeKernels:
     ) -> Ascent:
         """Return theta after at most ``most`` rounds; the rows' probabilities, (n, k), are updated in place.
 
-        Only the intercepts of theta, (p, t), are read: the probabilities tell all else. With k predictors each class
-        has its own; with k - 1 that of the last class is 0. Of two classes and one predictor it is the first class's.
+        Only the intercepts of theta, (p, t), are read; the rest follows from the probabilities. With k predictors each
+        class has its own; with k - 1 that of the last class is 0. With two classes and one predictor it is the first
+        class's.
         """
         rows = read_regression(batch, COMPILED[response.kernel], theta, intercept, alike=ridge.symmetric)
         more = rows.target, rows.offset, rows.theta, intercept, ridge.scale, float(ridge.l2), ridge.symmetric

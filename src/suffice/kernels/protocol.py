@@ -24,7 +24,7 @@ class Kernels(Protocol):
     Everything is summed in float64 and comes back as NumPy arrays on the host, whatever the input's type and device.
     A batch without rows gives zeros. ``y`` of a sum per class holds codes 0 to k - 1 (None is allowed where k = 1).
 
-    Every kernel raises ``ValueError`` (or ``TypeError`` for a dtype that is no number) naming the argument, the first
+    Every kernel raises ``ValueError`` (or ``TypeError`` for a dtype that is not numeric) naming the argument, the first
     offending position and the value: codes outside 0 to k - 1, weights that are negative, NaN or infinite, and NaN or
     infinite features or targets.
 
@@ -118,7 +118,7 @@ class Kernels(Protocol):
         Theta is (p, 1) for two classes, and a row is of class 1 where its predictor is not negative; for more it is
         (p, k), and a row is of the first class with the largest predictor. A row whose class is not y moves theta
         towards y, and away from the class it was taken for, by ``step`` times its weight times x. A row without
-        weight is no mistake. Finite rows whose predictors overflow are refused.
+        weight is not a mistake. Finite rows whose predictors overflow raise.
         """
 
     # Scores log p(x, y) of rows and classes. They come back in the array library of the batch, as the reading wants
@@ -136,7 +136,7 @@ class Kernels(Protocol):
     ) -> Any:
         """Return the reading of x coef' + intercept; coef is (k, d), intercept (k,).
 
-        With a threshold, 1 stands for each x above it and 0 for every other. With ``missing``, (k, d), a NaN in x is a
+        With a threshold, each x is 1 if above it, else 0. With ``missing``, (k, d), a NaN in x is a
         missing cell and adds the entry of its class and feature. Finite rows whose scores overflow are refused.
         """
 
@@ -178,7 +178,7 @@ class Kernels(Protocol):
     # Fits around queries. The batch holds the queries, so that they are what an engine cuts; the rows come beside it,
     # in the same array library. What is summed about one query does not depend on the others. ``y`` of the batch, where
     # there is one, is the row that each query does without, or -1: so a row is predicted as if it had not been seen.
-    # Where a kernel of bounded support reaches no row that weighs anything, the nearest ones count alike.
+    # If no row of weight above 0 is within a bounded kernel, the nearest ones have equal weights.
 
     def local_moments(
         self, batch: Batch, rows: Batch, neighbourhood: Neighbourhood, squares: bool = False

@@ -42,7 +42,7 @@ def intact_sparse(x: Any) -> Any:
 
 
 def check_compressed(x: Any, length: int, width: int) -> None:
-    """Raise where the parts of CSR, CSC or BSR do not fit each other, or so many rows, columns or rows of blocks."""
+    """Raise if the arrays of CSR, CSC or BSR are inconsistent with each other or with the shape."""
     kind = _broken(x)
     _check_part(x, "data", 3 if x.format == "bsr" else 1)
     _check_part(x, "indices", 1, "iu")
@@ -92,7 +92,7 @@ def _check_lists(x: Any) -> None:
 
 
 def _intact_diagonals(x: Any) -> Any:
-    """Return a DIA matrix without diagonals that lie outside it; raise where it is broken."""
+    """Return a DIA matrix without diagonals outside it; raise if it is inconsistent."""
     _check_part(x, "data", 2)
     _check_part(x, "offsets", 1, "iu")
     if len(x.data) != len(x.offsets):
@@ -102,7 +102,7 @@ def _intact_diagonals(x: Any) -> Any:
 
 
 def _check_part(x: Any, name: str, dimensions: int, kinds: str = "") -> None:
-    """Raise where a part of a sparse matrix is no array of so many dimensions, or of no such kind of numbers."""
+    """Raise if an array of a sparse matrix has another number of dimensions, or kind of numbers, than expected."""
     part = getattr(x, name)
     if not isinstance(part, np.ndarray) or part.ndim != dimensions:
         many = {1: "one", 2: "two", 3: "three"}[dimensions]

@@ -50,7 +50,7 @@ class Part:
 class Stager:
     """Copies blocks of rows to a torch device.
 
-    Rows of NumPy lie in memory that a device cannot read by itself: several threads copy them to memory that it can,
+    Rows of NumPy are in memory that a device cannot read: several threads copy them to memory that it can,
     and from there they travel on a stream of their own.
 
     Parameters

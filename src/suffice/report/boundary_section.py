@@ -143,7 +143,7 @@ def predict_grid(data: ReportData, cells: Mapping[str, FloatArray], held: Mappin
         elif isinstance(column, list):
             columns.append([""] * n_rows)
         elif isinstance(column, CodedColumn):
-            code = -1 if value is None else int(column.vocabulary._places([value])[0])
+            code = -1 if value is None else int(column.vocabulary.find([value])[0])
             columns.append(CodedColumn(column.vocabulary, np.full(n_rows, code, dtype=np.int64)))
         else:
             columns.append(np.full(n_rows, np.nan if value is None else value, dtype=np.float64))

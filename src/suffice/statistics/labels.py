@@ -196,7 +196,7 @@ class Labels:
         """
         seen, codes = _read(labels)
         found = cls(tuple(sorted(dict.fromkeys(seen), key=_order)))
-        return found, _translated(codes, found._places(seen))
+        return found, _translated(codes, found.find(seen))
 
     def __len__(self) -> int:
         return len(self.names)
@@ -206,20 +206,24 @@ class Labels:
 
     def positions(self, wanted: Labels) -> npt.NDArray[np.intp]:
         """Return where each wanted class stands in this vocabulary."""
-        places = self._places(wanted.names)
+        places = self.find(wanted.names)
         if places.size and places.min() < 0:
             missing = wanted.names[int(np.argmax(places < 0))]
             raise KeyError(f"unknown class {missing!r}; known: {list(self.names)!r}")
         return places.astype(np.intp, copy=False)
 
-    def _places(self, names: Iterable[Label]) -> npt.NDArray[np.int64]:
-        """Return where names stand in this vocabulary, -1 for those that do not."""
+    def find(self, names: Iterable[Label]) -> npt.NDArray[np.int64]:
+        """Return the position of each name, -1 for unknown names.
+
+        >>> Labels.of(["ham", "spam"]).find(["spam", "eggs"])
+        array([ 1, -1])
+        """
         place = {name: index for index, name in enumerate(self.names)}
         return np.array([place.get(name, -1) for name in names], dtype=np.int64)
 
     def union(self, other: Labels) -> tuple[Labels, npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """Return the joint vocabulary, and where the classes of each side stand in it."""
-        theirs = self._places(other.names)
+        theirs = self.find(other.names)
         if not theirs.size or theirs.min() >= 0:  # nothing new, as in most batches of a stream
             return self, np.arange(len(self)), theirs.astype(np.intp, copy=False)
         both = Labels.of((*self.names, *other.names))
@@ -232,7 +236,7 @@ class Labels:
         array([1, 0, 1])
         """
         seen, codes = _read(labels)
-        places = self._places(seen)
+        places = self.find(seen)
         if places.size and places.min() < 0:
             row = int(np.argmax(places[codes] < 0))
             raise ValueError(f"y[{row}] is {seen[codes[row]]!r}, which is no known class; known: {list(self.names)!r}")

@@ -85,7 +85,7 @@ class CompactRows:
         assert self._spill is not None  # rows are not read after they were deleted
         for columns, names, values, rows, first in self._spill:
             found = tuple(_column(column, packed) for column in columns)
-            targets = labels._places(names)[values] if len(labels) else values.unpacked()
+            targets = labels.find(names)[values] if len(labels) else values.unpacked()
             yield Block(self._features, found, rows, first), targets
 
     def close(self) -> None:

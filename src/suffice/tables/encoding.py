@@ -286,7 +286,7 @@ def encode_values(values: Iterable[Any], missing: tuple[str, ...] = ()) -> Coded
     written = [_format_name(each) for each in values]
     gaps = {"", *missing}
     vocabulary = Labels.of([each for each in written if each not in gaps])
-    return CodedColumn(vocabulary, vocabulary._places(written))
+    return CodedColumn(vocabulary, vocabulary.find(written))
 
 
 def _format_name(value: Any) -> str:
@@ -326,7 +326,7 @@ class Targets:
             known = found.codes >= 0
             plain = [_typed(str(name), schema.field(schema.target).type) for name in found.vocabulary]
             labels = Labels.of(plain)
-            return cls(known, labels, labels._places(plain)[found.codes[known]])
+            return cls(known, labels, labels.find(plain)[found.codes[known]])
         if kind not in ("number", "whole"):
             raise TableError(f"the target {schema.target!r} must hold numbers; it holds {column.type}")
         cells = to_floats(column)
@@ -354,7 +354,7 @@ class Targets:
 
     def places(self, labels: Labels) -> npt.NDArray[np.int64]:
         """Return the codes of the targets among other labels, -1 for classes that are not among them."""
-        return self.values if labels == self.labels else np.asarray(labels._places(self.labels.names)[self.values])
+        return self.values if labels == self.labels else np.asarray(labels.find(self.labels.names)[self.values])
 
     def unknown(self, codes: npt.NDArray[np.int64]) -> list[Any]:
         """Return the classes of the rows whose code is -1."""

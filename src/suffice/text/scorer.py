@@ -41,7 +41,7 @@ class LinearScorer:
     def theta(self) -> Theta:
         """The coefficients, (k, V), and intercepts, (k,), of the log-posterior, up to a constant of all classes."""
         if not hasattr(self.model, "joint_"):
-            coef, intercept = self.model._scores_of_classes()
+            coef, intercept = self.model.class_coefficients()
             if len(self.present) == len(intercept) == self.classes:
                 return Theta(coef, intercept)
             theta = Theta(np.zeros((self.classes, coef.shape[1])), np.full(self.classes, -np.inf))

@@ -217,7 +217,7 @@ class Fused:
 
 
 def _near(found: _Centred) -> bool:
-    """Whether no class is so far from its reference, beside its spread, that squares cost digits."""
+    """Whether every class is near its reference, relative to its spread, so that squares do not cancel."""
     away = found.sums * _divided(found.sums, found.weights)  # (k, d), weight times squared distance
     squares = found.squares if len(found.squares) == len(away) else found.squares.sum(axis=0)
     return not bool(np.any(away > FAR**2 * squares))

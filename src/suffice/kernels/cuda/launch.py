@@ -57,7 +57,7 @@ class Grid(NamedTuple):
     tile: Tile
     programs: int
     height: int  # rows of a tile
-    fold: int  # every so many rows of a tile are in one thread
+    fold: int  # stride of the rows of a tile in one thread
     whole: int  # number of rows in whole tiles
 
     @classmethod

@@ -35,7 +35,7 @@ def read_cells(x, first, inner, column, left, features, stride, MASKED: tl.const
 
 @triton.jit
 def read_weights(weight, first, inner, left, MASKED: tl.constexpr, HAS_WEIGHT: tl.constexpr):
-    """Return the weights of some rows, 0 past the last, and which of them are no weights."""
+    """Return the weights of some rows, 0 past the last, and which of them are invalid."""
     if HAS_WEIGHT:
         place = weight + first + inner
         mass = tl.load(place, mask=inner < left, other=0.0) if MASKED else tl.load(place)

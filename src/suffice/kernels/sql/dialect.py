@@ -162,14 +162,14 @@ def quoted(name: str) -> str:
     '"a ""b""; drop table c"'
     """
     if "\0" in name or not name:
-        raise ValueError(f"{name!r} is no name of a table or column")
+        raise ValueError(f"{name!r} is not a valid name of a table or column")
     return '"' + name.replace('"', '""') + '"'
 
 
 def quoted_path(name: str, dialect: Dialect) -> str:
     """Return the name of a table; its schema, and its database, may stand before it with dots between.
 
-    A part may be written in double quotes, as SQL does: what is in them is no separator.
+    A part may be in double quotes, as in SQL: dots within them are not separators.
 
     Examples
     --------
@@ -223,7 +223,7 @@ def dialect_of(name: str) -> Dialect:
     """Return a dialect by its name."""
     found = DIALECTS.get({"postgres": "postgresql"}.get(name, name))
     if found is None:
-        raise ValueError(f"{name!r} is no dialect of SQL known here; they are {', '.join(DIALECTS)}")
+        raise ValueError(f"{name!r} is not a known dialect of SQL; the dialects are {', '.join(DIALECTS)}")
     return found
 
 
@@ -236,7 +236,7 @@ class Database(Protocol):
         """Return the rows that a query gives."""
 
     def batches(self, sql: str, size: int) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield the rows that a query gives, so many at a time."""
+        """Yield the rows of a query in batches of a size."""
 
 
 class Connected:
@@ -247,7 +247,7 @@ class Connected:
     connection
         The connection; it stays open, and nothing is written through it.
     dialect
-        "duckdb" or "postgresql", where the connection's library does not tell.
+        "duckdb" or "postgresql", if it cannot be inferred from the connection.
     """
 
     def __init__(self, connection: Any, dialect: str | None = None) -> None:
@@ -275,7 +275,7 @@ class Connected:
             cursor.close()
 
     def batches(self, sql: str, size: int) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield the rows that a query gives, so many at a time."""
+        """Yield the rows of a query in batches of a size."""
         if self.dialect is DUCKDB:
             cursor = self._connection
         else:
@@ -302,7 +302,7 @@ class Connected:
 
 
 def chunks(items: list[str], most: int) -> Iterable[list[str]]:
-    """Yield items, so many at a time.
+    """Yield items in batches of a size.
 
     Examples
     --------

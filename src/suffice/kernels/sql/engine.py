@@ -28,7 +28,7 @@ class SqlEngine(Engine):
     connection
         An open connection to DuckDB or PostgreSQL.
     dialect
-        "duckdb" or "postgresql", where the connection's library does not tell.
+        "duckdb" or "postgresql", if it cannot be inferred from the connection.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class SqlEngine(Engine):
 
     def __init__(self, connection: Any, dialect: str | None = None) -> None:
         self.database: Database = connection if hasattr(connection, "ask") else Connected(connection, dialect)
-        # What else the list of kernels has is no sum that a database takes, and is refused by name.
+        # Other kernels are not sums that a database computes: they raise by name.
         self.kernels = cast(Kernels, SqlKernels(self.database))
 
     def __repr__(self) -> str:

@@ -33,7 +33,7 @@ class DatabaseError(ValueError):
 
 
 class DatabaseOverflowError(DatabaseError, OverflowError):
-    """A sum that is beyond float64, where a database says so by itself."""
+    """A sum that overflows float64, as reported by the database."""
 
 
 class DatabaseUnderflowError(DatabaseError, ArithmeticError):
@@ -68,7 +68,7 @@ def explained(error: Exception, table: str = "") -> DatabaseError:
     if absent:
         return DatabaseError(f"there is no table {absent.group(1)!r} in the database: check its name and schema")
     if "underflow" in folded:
-        return DatabaseUnderflowError(f"a product is too small to be held ({_first(text)}): rescale the columns")
+        return DatabaseUnderflowError(f"a product underflows ({_first(text)}): rescale the columns")
     if code == "22003" or "out of range" in folded:
         return DatabaseOverflowError(f"a sum overflows ({_first(text)}): rescale the columns")
     if code.startswith("57P0") or any(sign in folded for sign in _LOST):

@@ -11,14 +11,14 @@ import numpy as np
 from suffice.kernels.protocol import FloatArray
 from suffice.kernels.sql.dialect import Dialect, quoted
 
-#: Exponents below this are taken for those of 0: a server complains of numbers too small to be held.
+#: Exponentials below this are 0: a server raises on underflow.
 _LEAST_EXPONENT = -700.0
 #: exp overflows past this.
 _LARGEST_EXPONENT = 709.0
 
 
 def added(terms: Sequence[str]) -> str:
-    """Return a sum, in parentheses that are no deeper than they must be: databases limit how deep they may be.
+    """Return a sum with balanced parentheses, as databases limit their depth.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class Scores:
     def categories(self, cells: Sequence[str], tables: Sequence[FloatArray]) -> list[str]:
         """Return the sum of log-probabilities of codes, of each table (size, k); a NULL adds nothing.
 
-        The last code of each table stands for all that are not among the others.
+        The last code of each table is that of all other values.
         """
         number, nothing = self.dialect.number, self.dialect.number(0)
         found = []

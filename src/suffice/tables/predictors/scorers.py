@@ -33,8 +33,8 @@ def scorer_of(estimator: Any) -> Scorer | None:
     if hasattr(estimator, "joint_"):
         joint: Joint = estimator.joint_
         return joint
-    if hasattr(estimator, "_scores_of_classes"):
-        return LinearScores(Labels.of(estimator.classes_), *estimator._scores_of_classes())
+    if hasattr(estimator, "class_coefficients"):
+        return LinearScores(Labels.of(estimator.classes_), *estimator.class_coefficients())
     return None
 
 
