@@ -258,3 +258,9 @@ def test_linear_models_of_other_features_or_of_no_model_do_not_add() -> None:
         mine + theirs
     with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for \+: 'LinearRegression' and 'int'"):
         mine + 1  # type: ignore[operator]
+
+
+def test_models_of_other_kinds_of_weights_do_not_merge() -> None:
+    frequency, precision = (LinearRegression(weights=kind).fit(X, Y) for kind in ("frequency", "precision"))
+    with pytest.raises(ValueError, match="weights='frequency' and weights='precision' cannot be added"):
+        frequency + precision
