@@ -82,10 +82,10 @@ class Diagnostics:
         far, often = 4 / max(self.rows, 1.0), 2 * self.rank / max(self.rows, 1.0)
         distance, leverage = np.nan_to_num(self.cooks_distance), np.nan_to_num(self.leverage)
         largest = [int(row) for row in np.argsort(-distance, kind="stable")[:LISTED] if distance[row] > far]
-        listed = f": rows {', '.join(map(str, largest))}" if largest else ""
+        listed = f" (largest: {', '.join(map(str, largest))})" if largest else ""
         remarks = [
-            f"Cook's distance above 4 / n = {far:.3g} in {int((distance > far).sum())} rows{listed}",
-            f"leverage above 2 p / n = {often:.3g} in {int((leverage > often).sum())} rows",
+            f"rows with Cook's distance above 4 / n = {far:.3g}: {int((distance > far).sum())}{listed}",
+            f"rows with leverage above 2 p / n = {often:.3g}: {int((leverage > often).sum())}",
         ]
         factors = self.vif["vif"] ** (1 / self.vif["df"])
         large = [name for name, factor in zip(self.vif.names, factors, strict=True) if factor > 10]
