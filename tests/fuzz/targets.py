@@ -292,7 +292,7 @@ def filters() -> Iterator[Case]:
             with suppress(ValueError), MailFilter(path) as mine:
                 mine.classify(b"Subject: x\n\ncheap lunch")
                 mine.learn(b"Subject: y\n\ncheap lunch again", random.choice(["ham", "spam"]))
-                list(dump.dump(mine))
+                list(dump.dump_filter(mine))
 
         yield case
 
@@ -304,7 +304,7 @@ def dumps() -> Iterator[Case]:
         path = Path(folder, "mail.db")
         _learned(path)
         with MailFilter(path) as mine:
-            dumped = list(dump.dump(mine))
+            dumped = list(dump.dump_filter(mine))
         dumped = dumped[:40] + dumped[-8:-1] + [f"#end {47}"]
         bogofilter = [".MSG_COUNT 12 9 20260101", "free 7 0 20260101", "subj:lunch 0 5 20260101"]
         packed = extract_features([b"Subject: x\n\ncheap lunch"]).packed(0)
@@ -328,7 +328,7 @@ def dumps() -> Iterator[Case]:
             if lines[-1].startswith("#end"):
                 lines[-1] = f"#end {len(lines) - 1}"
             with suppress(ValueError), MailFilter(path) as mine:
-                dump.load(mine, lines)
+                dump.load_dump(mine, lines)
                 mine.classify(b"Subject: x\n\ncheap lunch")
 
         yield case
