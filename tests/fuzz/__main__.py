@@ -46,8 +46,10 @@ def run(target: str, seed: int, seconds: float, only: int | None) -> int:
 
 def main() -> int:
     """Run each target in a separate process; return 1 if there are findings."""
+    from tests.fuzz.targets import TARGETS
+
     arguments = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    arguments.add_argument("targets", nargs="*", help="mail, text, rows, models, filters, dumps; all if none")
+    arguments.add_argument("targets", nargs="*", help=f"{', '.join(TARGETS)}; all if none")
     arguments.add_argument("--time", type=float, default=60, help="seconds for each target")
     arguments.add_argument("--seed", type=int, default=0, help="another seed makes other cases")
     arguments.add_argument("--case", type=int, help="run this one case of one target")
@@ -57,7 +59,7 @@ def main() -> int:
     if asked.here or asked.case is not None:
         return min(1, run(asked.targets[0], asked.seed, asked.time, asked.case))
     failed = 0
-    for target in asked.targets or ("mail", "text", "rows", "models", "filters", "dumps"):
+    for target in asked.targets or TARGETS:
         command = [sys.executable, "-m", "tests.fuzz", target, "--here", f"--time={asked.time}", f"--seed={asked.seed}"]
         try:
             code = subprocess.run(command, check=False, timeout=asked.time + PATIENCE).returncode
