@@ -21,10 +21,10 @@ from benchmarks.harness import Task, Work
 from benchmarks.sums import Array
 from suffice import (
     GLM,
-    GammaRegression,
+    GammaRegressor,
     LinearRegression,
     LogisticRegression,
-    PoissonRegression,
+    PoissonRegressor,
     SoftmaxRegression,
     formula,
 )
@@ -173,8 +173,8 @@ def counts() -> Iterator[Task]:
     x = random.normal(size=(500_000, 30))
     mean = np.exp(linear_predictor(random, x) / 2)
     for ours, family, y, theirs in (
-        (PoissonRegression, "poisson", random.poisson(mean).astype(float), scikit.PoissonRegressor),
-        (GammaRegression, "gamma", random.gamma(2.0, mean / 2), scikit.GammaRegressor),
+        (PoissonRegressor, "poisson", random.poisson(mean).astype(float), scikit.PoissonRegressor),
+        (GammaRegressor, "gamma", random.gamma(2.0, mean / 2), scikit.GammaRegressor),
     ):
         plain = {"alpha": 0.0, "tol": TOL, "max_iter": 10_000}
         rivals = {
@@ -211,8 +211,8 @@ def inference() -> Iterator[Task]:
         return quiet(lambda: model.fit(x, y).covariance_matrix(x, y, **more))
 
     yield Task(
-        "PoissonRegression fit, quasi-Poisson errors, 5e5 × 30",
-        lambda: reached(PoissonRegression(dispersion="pearson", inference=True).fit(x, events)),
+        "PoissonRegressor fit, quasi-Poisson errors, 5e5 × 30",
+        lambda: reached(PoissonRegressor(dispersion="pearson", inference=True).fit(x, events)),
         {
             "glum": glum_errors("poisson", events),
             "statsmodels": quiet(lambda: sm.GLM(events, design, sm.families.Poisson()).fit(scale="X2")),

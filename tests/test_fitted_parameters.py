@@ -68,8 +68,8 @@ OTHERS = [
     Case("LogisticRegression", suffice.LogisticRegression, NUMBERS, Y, {"l2": 9.0}, {"fit_intercept": False}),
     Case("three classes", suffice.LogisticRegression, NUMBERS, THREE, {"l2": 9.0}, {"fit_intercept": False}),
     Case("SoftmaxRegression", suffice.SoftmaxRegression, NUMBERS, THREE, {"l2": 9.0}, {"fit_intercept": False}),
-    Case("PoissonRegression", suffice.PoissonRegression, NUMBERS, COUNTS[:, 0], {"l2": 9.0}, {"fit_intercept": False}),
-    Case("GammaRegression", suffice.GammaRegression, NUMBERS, np.exp(Z), {"l2": 9.0}, {"fit_intercept": False}),
+    Case("PoissonRegressor", suffice.PoissonRegressor, NUMBERS, COUNTS[:, 0], {"l2": 9.0}, {"fit_intercept": False}),
+    Case("GammaRegressor", suffice.GammaRegressor, NUMBERS, np.exp(Z), {"l2": 9.0}, {"fit_intercept": False}),
     Case(
         "GLM",
         lambda **more: suffice.GLM(**{"family": "poisson", **more}),

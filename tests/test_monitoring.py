@@ -18,13 +18,13 @@ import suffice
 from suffice import (
     GDA,
     GLM,
-    GammaRegression,
+    GammaRegressor,
     GaussianNB,
     LinearRegression,
     LogisticRegression,
     NBLogisticRegression,
     Perceptron,
-    PoissonRegression,
+    PoissonRegressor,
     SoftmaxRegression,
 )
 from suffice.data import spill
@@ -41,8 +41,8 @@ MODELS = [
     LogisticRegression(solver="batch", l2=10.0, tol=1e-3),
     LogisticRegression(solver="stochastic", max_iter=5, tol=0.1),
     SoftmaxRegression(l2=1.0),
-    PoissonRegression(),
-    GammaRegression(),
+    PoissonRegressor(),
+    GammaRegressor(),
     GLM("poisson"),
     LinearRegression("newton"),
     Perceptron(tol=0.1),
@@ -52,7 +52,7 @@ MODELS = [
 
 def rows_for(model):
     x = np.abs(X) if isinstance(model, NBLogisticRegression) else X
-    return x, Y + 1 if isinstance(model, GammaRegression) else Y
+    return x, Y + 1 if isinstance(model, GammaRegressor) else Y
 
 
 def watched(model, *rows, **more):
@@ -134,10 +134,10 @@ def test_callbacks_nest_and_end_with_the_block():
     inner: list[suffice.Progress] = []
     with suffice.progress(outer.append):
         with suffice.progress(inner.append):
-            PoissonRegression().fit(X, Y)
+            PoissonRegressor().fit(X, Y)
         assert outer == inner
-        PoissonRegression().fit(X, Y)
-    PoissonRegression().fit(X, Y)
+        PoissonRegressor().fit(X, Y)
+    PoissonRegressor().fit(X, Y)
     assert len(outer) == 2 * len(inner) > 0
 
 
@@ -204,8 +204,8 @@ class Source:
 
 STREAMED = [
     LogisticRegression(),
-    PoissonRegression(l2=1.0),
-    GammaRegression(),
+    PoissonRegressor(l2=1.0),
+    GammaRegressor(),
     LinearRegression("newton"),
     Perceptron(tol=0.1),
 ]

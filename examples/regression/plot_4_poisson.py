@@ -9,7 +9,7 @@ Poisson regression, with a log-rate linear in x, has a positive mean and a varia
 import matplotlib.pyplot as plt
 import numpy as np
 
-from suffice import LinearRegression, PoissonRegression
+from suffice import LinearRegression, PoissonRegressor
 
 rng = np.random.default_rng(2)
 temperature = rng.uniform(-5.0, 30.0, 150)
@@ -18,7 +18,7 @@ at = np.linspace(-5.0, 30.0, 300)[:, None]
 
 # %%
 # The intervals of new observations: Student's about the line; quantiles of the predicted Poisson distributions.
-models = {"linear regression": LinearRegression(), "Poisson regression": PoissonRegression()}
+models = {"linear regression": LinearRegression(), "Poisson regression": PoissonRegressor()}
 
 figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.2), sharey=True)
 for axis, (name, model) in zip(axes, models.items(), strict=True):

@@ -41,7 +41,7 @@ MODELS: dict[str, tuple[Callable[[], Any], Any, Any]] = {
     },
     **{
         make.__name__: (make, MEASURED, NUMBERS)
-        for make in (suffice.LinearRegression, suffice.PoissonRegression, suffice.GammaRegression)
+        for make in (suffice.LinearRegression, suffice.PoissonRegressor, suffice.GammaRegressor)
     },
     "LocallyWeightedRegression": (suffice.LocallyWeightedRegression, MEASURED, NUMBERS),
     "GLM multinomial": (lambda: suffice.GLM("multinomial"), MEASURED, CLASSES),

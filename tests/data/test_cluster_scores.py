@@ -15,7 +15,7 @@ from suffice import (
     LinearRegression,
     LogisticRegression,
     MixedNB,
-    PoissonRegression,
+    PoissonRegressor,
     TextClassifier,
     fit,
 )
@@ -46,7 +46,7 @@ CASES = {
     "GDA": (GDA(), "kind"),
     "MixedNB": (MixedNB(), "kind"),
     "LogisticRegression": (LogisticRegression(l2=0.1), "kind"),
-    "PoissonRegression": (PoissonRegression(), "calls"),
+    "PoissonRegressor": (PoissonRegressor(), "calls"),
     "LinearRegression": (LinearRegression(), "price"),
     "LinearRegression of two": (LinearRegression(), ["price", "rent"]),
 }
@@ -144,7 +144,7 @@ def test_another_version_on_spark_executors_is_told(spark_cluster: Spark, monkey
         model.predict(frame).collect()
 
 
-@pytest.mark.parametrize("name", ["LogisticRegression", "PoissonRegression"])
+@pytest.mark.parametrize("name", ["LogisticRegression", "PoissonRegressor"])
 def test_offsets_count_in_the_score_of_rows_in_parts(dask_here: Dask, name: str) -> None:
     model, target = CASES[name]
     rows, weight = table(), table()["times"].to_numpy()

@@ -17,7 +17,7 @@ from suffice import (
     LogisticRegression,
     NBLogisticRegression,
     Perceptron,
-    PoissonRegression,
+    PoissonRegressor,
     TextClassifier,
 )
 from suffice.selection import cross_validate
@@ -172,11 +172,11 @@ def stochastic() -> LinearRegression:
     [
         (LogisticRegression, classes),
         (Perceptron, two_classes),
-        (PoissonRegression, two_classes),
+        (PoissonRegressor, two_classes),
         (stochastic, real),
         (LocallyWeightedRegression, real),
     ],
-    ids=["LogisticRegression", "Perceptron", "PoissonRegression", "LinearRegression", "LocallyWeightedRegression"],
+    ids=["LogisticRegression", "Perceptron", "PoissonRegressor", "LinearRegression", "LocallyWeightedRegression"],
 )
 def test_partial_fit_learns_the_parts_in_order(dask_here: Dask, make: Any, targets: Any) -> None:
     model, here = make(), make()

@@ -21,7 +21,7 @@ from pyarrow.dataset import dataset
 
 import suffice
 import suffice.data.spill
-from suffice import GDA, GaussianNB, LinearRegression, LogisticRegression, MixedNB, PoissonRegression
+from suffice import GDA, GaussianNB, LinearRegression, LogisticRegression, MixedNB, PoissonRegressor
 from suffice.data import SpillWarning, as_dataset
 from suffice.selection import cross_validate
 from suffice.tables import TableError, open_table
@@ -123,7 +123,7 @@ def test_every_kind_of_model_takes_a_location(tmp_path: Path) -> None:
         )
         np.testing.assert_allclose(found, model.fit(x, FRAME.sold).predict_proba(x), rtol=1e-8)
     x = FRAME[["a", "b", "year", "weight"]]
-    for model in (PoissonRegression(), LinearRegression(), LinearRegression(covariance="HC3")):
+    for model in (PoissonRegressor(), LinearRegression(), LinearRegression(covariance="HC3")):
         coef = model.fit(tmp_path / "numbers.parquet", "visits").coef_
         np.testing.assert_allclose(coef, model.fit(x, FRAME.visits).coef_, rtol=1e-8)
 
@@ -333,7 +333,7 @@ def test_a_map_of_memory_is_read_in_blocks_of_rows(mapped: np.memmap[Any, Any]) 
     x = np.array(mapped)
     for model, y in (
         (LogisticRegression(), FRAME.sold),
-        (PoissonRegression(covariance="HC1"), FRAME.visits),
+        (PoissonRegressor(covariance="HC1"), FRAME.visits),
         (LinearRegression(), FRAME.a * 2 + FRAME.visits),
     ):
         other = model.fit(x, y, sample_weight=FRAME.weight)

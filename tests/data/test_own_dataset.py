@@ -21,7 +21,7 @@ from suffice import (
     LogisticRegression,
     MultinomialNB,
     Perceptron,
-    PoissonRegression,
+    PoissonRegressor,
     SoftmaxRegression,
 )
 from suffice.data import Dataset, as_dataset, dataset, register
@@ -130,7 +130,7 @@ MODELS = {
     "LogisticRegression, Firth": (LogisticRegression(penalty="firth"), X, KINDS == "oak"),
     "LogisticRegression, lasso": (LogisticRegression(l1=2.0), X, KINDS),
     "SoftmaxRegression": (SoftmaxRegression(l2=1.0, solver=Newton()), X, KINDS),
-    "PoissonRegression": (PoissonRegression(covariance="HC0"), X, COUNTS),
+    "PoissonRegressor": (PoissonRegressor(covariance="HC0"), X, COUNTS),
     "GLM, gamma": (GLM("gamma", "log"), X, np.exp(Z) + 0.1),
     "Perceptron": (Perceptron(shuffle=False, average=True, max_iter=4), X, KINDS),
 }

@@ -30,7 +30,7 @@ from suffice import (
     LogisticRegression,
     MultinomialNB,
     Perceptron,
-    PoissonRegression,
+    PoissonRegressor,
     SoftmaxRegression,
 )
 from suffice.data import SpillWarning
@@ -63,7 +63,7 @@ MODELS = {
     "logistic, balanced": (LogisticRegression(class_weight="balanced"), CLASSES),
     "logistic, firth": (LogisticRegression(penalty="firth"), CLASSES),
     "softmax, l2": (SoftmaxRegression(l2=1.0), np.where(X[:, 0] > 1, "maybe", CLASSES)),
-    "poisson, HC3": (PoissonRegression(covariance="HC3"), COUNTS),
+    "poisson, HC3": (PoissonRegressor(covariance="HC3"), COUNTS),
     "gaussian, log": (GLM("gaussian", "log"), np.exp(NUMBERS / 4)),
     "linear, HC1": (LinearRegression(covariance="HC1"), NUMBERS),
     "linear, newton": (LinearRegression("newton"), NUMBERS),

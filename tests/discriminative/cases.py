@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from suffice import GLM, GammaRegression, LinearRegression, LogisticRegression, PoissonRegression, SoftmaxRegression
+from suffice import GLM, GammaRegressor, LinearRegression, LogisticRegression, PoissonRegressor, SoftmaxRegression
 
 
 class Case(NamedTuple):
@@ -31,8 +31,8 @@ CASES = [
     Case("logistic", LogisticRegression, bernoulli),
     Case("three classes", LogisticRegression, lambda random, z: bernoulli(random, z) + bernoulli(random, z - 1)),
     Case("softmax", SoftmaxRegression, lambda random, z: bernoulli(random, z) + bernoulli(random, z - 1)),
-    Case("poisson", PoissonRegression, lambda random, z: random.poisson(np.exp(0.5 * z))),
-    Case("gamma", GammaRegression, lambda random, z: random.gamma(2.0, np.exp(0.5 * z))),
+    Case("poisson", PoissonRegressor, lambda random, z: random.poisson(np.exp(0.5 * z))),
+    Case("gamma", GammaRegressor, lambda random, z: random.gamma(2.0, np.exp(0.5 * z))),
     Case("gaussian", GLM, lambda random, z: z + random.normal(size=len(z))),
     Case("gaussian/log", lambda **more: GLM("gaussian", "log", **more), lambda random, z: np.exp(0.3 * z) + 0.1),
     Case("probit", lambda **more: GLM("binomial", "probit", **more), bernoulli),

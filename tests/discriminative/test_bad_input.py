@@ -12,10 +12,10 @@ from scipy import sparse
 
 from suffice import (
     GLM,
-    GammaRegression,
+    GammaRegressor,
     LinearRegression,
     LogisticRegression,
-    PoissonRegression,
+    PoissonRegressor,
     SoftmaxRegression,
     solvers,
 )
@@ -42,8 +42,8 @@ COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
     "inference": (lambda: GLM(inference="maybe").fit(X, Y), "inference must be True, False or 'auto'"),
     "family": (lambda: GLM("cauchy").fit(X, Y), "there is no regression for 'cauchy'; there is for: gaussian"),
     "link": (lambda: GLM("poisson", "logit").fit(X, Y), "there is no response poisson/logit"),
-    "count": (lambda: PoissonRegression().fit(X, Y - 1), r"y\[0\] is -1.0: a poisson target must be"),
-    "positive": (lambda: GammaRegression().fit(X, Y), r"y\[0\] is 0.0: a gamma target must be a finite number above 0"),
+    "count": (lambda: PoissonRegressor().fit(X, Y - 1), r"y\[0\] is -1.0: a poisson target must be"),
+    "positive": (lambda: GammaRegressor().fit(X, Y), r"y\[0\] is 0.0: a gamma target must be a finite number above 0"),
     "proportion": (
         lambda: GLM("bernoulli").fit(X, 2 * Y),
         r"y\[1\] is 2.0: a bernoulli target must be between 0 and 1",
@@ -55,7 +55,7 @@ COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
     "continuous class": (lambda: LogisticRegression().fit(X, Y / 2), r"y\[1\] is 0.5"),
     "one class": (lambda: LogisticRegression().fit(X, Y * 0), "y has one class, 0"),
     "NaN": (lambda: LogisticRegression().fit(broken(np.nan), Y), r"contains NaN: X\[4, 1\] is nan"),
-    "infinity": (lambda: PoissonRegression().fit(broken(np.inf), Y), r"contains infinity: X\[4, 1\] is inf"),
+    "infinity": (lambda: PoissonRegressor().fit(broken(np.inf), Y), r"contains infinity: X\[4, 1\] is inf"),
     "linear NaN": (lambda: LinearRegression().fit(broken(np.nan), Y), r"contains NaN: X\[4, 1\] is nan"),
     "sparse NaN": (
         lambda: GLM("poisson").fit(sparse.csr_array(broken(np.nan)), Y),
@@ -66,10 +66,10 @@ COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
         "X has 6 rows and offset has 1: there must be one per row",
     ),
     "offset value": (lambda: GLM().fit(X, Y, offset=[0, 0, np.nan, 0, 0, 0]), r"offset\[2\] is nan; it must be finite"),
-    "exposure": (lambda: PoissonRegression().fit(X, Y, exposure=Y), r"exposure\[0\] is 0; it must be above 0"),
+    "exposure": (lambda: PoissonRegressor().fit(X, Y, exposure=Y), r"exposure\[0\] is 0; it must be above 0"),
     "exposure link": (lambda: LogisticRegression().fit(X, Y, exposure=Y + 1), "exposure needs a log link"),
     "trials": (lambda: GLM("binomial").fit(X, 3 * Y, trials=[2] * 6), r"y\[1\] is 3 of trials\[1\] = 2"),
-    "trials family": (lambda: PoissonRegression().fit(X, Y, trials=[2] * 6), "trials need the bernoulli family"),
+    "trials family": (lambda: PoissonRegressor().fit(X, Y, trials=[2] * 6), "trials need the bernoulli family"),
     "weights": (lambda: GLM().fit(X, Y, sample_weight=[-1.0] * 6), r"sample_weight\[0\] is -1"),
     "class weight": (lambda: LogisticRegression(class_weight={7: 1.0}).fit(X, Y), "class_weight names 7"),
     "class weights": (lambda: LogisticRegression(class_weight="even").fit(X, Y), "class_weight must be 'balanced'"),
@@ -192,14 +192,14 @@ COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
         r"step=1e\+300 is too long: in this batch .* try step=6",
     ),
     "long steps in a first batch": (
-        lambda: PoissonRegression(solver=solvers.StochasticGradient(step=1e5)).partial_fit(1e5 * X, Y),
+        lambda: PoissonRegressor(solver=solvers.StochasticGradient(step=1e5)).partial_fit(1e5 * X, Y),
         r"step=100000 is too long: in this batch .* try step=6",
     ),
     "new class": (
         lambda: SoftmaxRegression().partial_fit(X, Y).partial_fit(X, Y + 1),
         "do not exist in the initial classes",
     ),
-    "summary of batches": (lambda: PoissonRegression().partial_fit(X, Y).summary(), "for standard errors: use fit"),
+    "summary of batches": (lambda: PoissonRegressor().partial_fit(X, Y).summary(), "for standard errors: use fit"),
     "merging": (lambda: LinearRegression().fit(X, Y) + LinearRegression().fit(X[:, :1], Y), "do not go together"),
 }
 

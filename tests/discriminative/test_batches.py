@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 import suffice
-from suffice import GLM, LinearRegression, LogisticRegression, PoissonRegression
+from suffice import GLM, LinearRegression, LogisticRegression, PoissonRegressor
 from suffice.data import EncodedDataset
 from suffice.discriminative.objective import NegativeLogLikelihood
 from suffice.discriminative.row_sample import UpdateObjective
@@ -43,7 +43,7 @@ def test_a_few_rows_after_a_fit_move_it_little(case: Case) -> None:
 
 def test_a_refused_batch_changes_nothing() -> None:
     x, y = rows(next(case for case in CASES if case.name == "poisson"))
-    model, alone = PoissonRegression().partial_fit(x, y), PoissonRegression().partial_fit(x, y)
+    model, alone = PoissonRegressor().partial_fit(x, y), PoissonRegressor().partial_fit(x, y)
     bad = np.where(np.arange(len(x))[:, None] == 7, np.nan, x)
     with pytest.raises(ValueError, match=r"X\[7, 0\] is nan"):
         model.partial_fit(bad, y)
@@ -109,11 +109,11 @@ def test_penalties_are_those_of_a_fit_to_all_rows(case: Case, settings: Any) -> 
 def test_weights_and_offsets_of_some_batches() -> None:
     x, y = rows(next(case for case in CASES if case.name == "poisson"), 150)
     weight, exposure = np.where(np.arange(150) < 50, 1.0, 2.0), np.where(np.arange(150) < 50, 1.0, 3.0)
-    model = feed(PoissonRegression(), x[:50], y[:50], 10)
+    model = feed(PoissonRegressor(), x[:50], y[:50], 10)
     for start in range(50, 150, 10):
         some = slice(start, start + 10)
         model.partial_fit(x[some], y[some], weight[some], exposure=exposure[some])
-    best = PoissonRegression().fit(x, y, weight, exposure=exposure).theta_
+    best = PoissonRegressor().fit(x, y, weight, exposure=exposure).theta_
     np.testing.assert_allclose(model.theta_, best, atol=0.02)
 
 
@@ -174,7 +174,7 @@ def by_hand(x: np.ndarray, y: np.ndarray, mean: Any, step: float) -> np.ndarray:
     ("make", "name", "mean"),
     [
         (LogisticRegression, "logistic", lambda z: 1 / (1 + np.exp(-z))),
-        (PoissonRegression, "poisson", np.exp),
+        (PoissonRegressor, "poisson", np.exp),
         (GLM, "gaussian", lambda z: z),
         (LinearRegression, "linear", lambda z: z),
     ],
@@ -235,7 +235,7 @@ def test_batches_after_a_fit_are_learned_where_other_rows_come(l1: float, far: f
 
 def test_rows_whose_means_overflow_leave_theta_as_it_was() -> None:
     x, y = rows(next(case for case in CASES if case.name == "poisson"))
-    model = PoissonRegression().partial_fit(x, y)
+    model = PoissonRegressor().partial_fit(x, y)
     before = model.theta_.copy()
     model.partial_fit(1e5 * x[:20], y[:20])
     np.testing.assert_array_equal(model.theta_, before)

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from suffice import GLM, GammaRegression, LinearRegression, LogisticRegression, PoissonRegression, SoftmaxRegression
+from suffice import GLM, GammaRegressor, LinearRegression, LogisticRegression, PoissonRegressor, SoftmaxRegression
 from suffice.families import Tweedie
 
 MODELS = [
     LinearRegression(),
     LogisticRegression(),
     SoftmaxRegression(),
-    PoissonRegression(),
+    PoissonRegressor(),
     GLM(),
 ]
 #: The same ways through the code.
@@ -24,7 +24,7 @@ OTHER_SETTINGS = [
     LogisticRegression(l2=1.0),
     LogisticRegression(l1=0.5),
     LogisticRegression(solver="newton"),
-    GammaRegression(),
+    GammaRegressor(),
     GLM("gaussian", l1=0.1),
     GLM("poisson", "log", l2=0.5),
     GLM(Tweedie(power=1.5)),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from suffice import GLM, GammaRegression, LinearRegression, LogisticRegression, PoissonRegression, SoftmaxRegression
+from suffice import GLM, GammaRegressor, LinearRegression, LogisticRegression, PoissonRegressor, SoftmaxRegression
 from suffice.families import NegativeBinomial, Tweedie
 from tests.references import r_data, r_design, r_results
 
@@ -22,9 +22,9 @@ CASES: dict[str, tuple[Any, dict[str, str]]] = {
     "binomial logit": (LogisticRegression(tol=1e-12), {}),
     "binomial weighted": (LogisticRegression(weights="precision", tol=1e-12), WEIGHTED),
     "grouped quasi": (GLM("binomial", dispersion="pearson", tol=1e-12), {"trials": "trials"}),
-    "poisson log": (PoissonRegression(tol=1e-12), {}),
-    "poisson quasi": (PoissonRegression(dispersion="pearson", tol=1e-12), {}),
-    "gamma log": (GammaRegression(tol=1e-12), {}),
+    "poisson log": (PoissonRegressor(tol=1e-12), {}),
+    "poisson quasi": (PoissonRegressor(dispersion="pearson", tol=1e-12), {}),
+    "gamma log": (GammaRegressor(tol=1e-12), {}),
     "inverse_gaussian log": (GLM("inverse_gaussian", "log", tol=1e-12), {}),
 }
 INFLUENCE = {
@@ -120,11 +120,11 @@ def test_rows_without_weight_have_none() -> None:
     _, rows, _ = rows_of("gamma log")
     weight = np.ones(80)
     weight[[3, 7]] = 0.0
-    found = GammaRegression().fit(**rows, sample_weight=weight).diagnostics(**rows, sample_weight=weight)
+    found = GammaRegressor().fit(**rows, sample_weight=weight).diagnostics(**rows, sample_weight=weight)
     assert np.flatnonzero(np.isnan(found.leverage)).tolist() == [3, 7]
     assert len(found.frame()) == 80
     without = np.flatnonzero(weight)
-    alone = GammaRegression().fit(rows["X"][without], rows["y"][without])
+    alone = GammaRegressor().fit(rows["X"][without], rows["y"][without])
     expected = alone.diagnostics(rows["X"][without], rows["y"][without])
     np.testing.assert_allclose(found.cooks_distance[without], expected.cooks_distance, rtol=1e-6)
     line = LinearRegression().fit(**rows, sample_weight=weight).diagnostics(**rows, sample_weight=weight)
@@ -134,11 +134,11 @@ def test_rows_without_weight_have_none() -> None:
 def test_a_weight_of_two_is_two_rows() -> None:
     _, rows, _ = rows_of("poisson log")
     often = np.random.default_rng(0).integers(1, 4, 100)
-    model = PoissonRegression(tol=1e-12).fit(**rows, sample_weight=often)
+    model = PoissonRegressor(tol=1e-12).fit(**rows, sample_weight=often)
     found = model.diagnostics(**rows, sample_weight=often)
     again = {name: np.repeat(each, often, axis=0) for name, each in rows.items()}
     first = np.concatenate([[0], np.cumsum(often)[:-1]])
-    expected = PoissonRegression(tol=1e-12).fit(**again).diagnostics(**again)
+    expected = PoissonRegressor(tol=1e-12).fit(**again).diagnostics(**again)
     for name in ("pearson", "leverage", "cooks_distance", "dfbetas"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name)[first], rtol=1e-7, atol=1e-10)
 
@@ -146,10 +146,10 @@ def test_a_weight_of_two_is_two_rows() -> None:
 @pytest.mark.parametrize(
     ("model", "draw"),
     [
-        (PoissonRegression(), lambda random, mean: random.poisson(mean)),
+        (PoissonRegressor(), lambda random, mean: random.poisson(mean)),
         (GLM(NegativeBinomial(2.0)), lambda random, mean: random.negative_binomial(2, 2 / (2 + mean))),
         (GLM("binomial"), lambda random, mean: random.random(len(mean)) < mean / (1 + mean)),
-        (GammaRegression(), lambda random, mean: random.gamma(3.0, mean / 3)),
+        (GammaRegressor(), lambda random, mean: random.gamma(3.0, mean / 3)),
         (GLM("inverse_gaussian", "log"), lambda random, mean: random.wald(mean, 4.0)),
         (GLM(Tweedie(1.5)), lambda random, mean: Tweedie(1.5).draw(Tweedie(1.5).natural_parameter(mean), random)),
         (GLM("exponential", "log"), lambda random, mean: random.exponential(mean)),
@@ -195,9 +195,9 @@ def test_a_collinear_column_has_no_influence_of_its_own() -> None:
     _, rows, _ = rows_of("poisson log")
     twice = np.column_stack([rows["X"], rows["X"][:, 0]])
     with pytest.warns(UserWarning, match="x4 = a combination of x0"):
-        model = PoissonRegression(tol=1e-12).fit(twice, rows["y"])
+        model = PoissonRegressor(tol=1e-12).fit(twice, rows["y"])
     found = model.diagnostics(twice, rows["y"])
-    expected = PoissonRegression(tol=1e-12).fit(**rows).diagnostics(**rows)
+    expected = PoissonRegressor(tol=1e-12).fit(**rows).diagnostics(**rows)
     np.testing.assert_allclose(found.leverage, expected.leverage, rtol=1e-6)
     assert np.isnan(found.dfbetas[0]).tolist() == [False, True, False, False, False, True]
     assert np.isnan(found.vif["vif"]).tolist() == [True, False, False, False, True]
@@ -211,14 +211,14 @@ def test_a_collinear_column_has_no_influence_of_its_own() -> None:
             "diagnostics need one target",
         ),
         (lambda x, y: LinearRegression(l1=1.0).fit(x, y).diagnostics(x, y), "there are no diagnostics under l1 > 0"),
-        (lambda x, y: PoissonRegression(l1=1.0).fit(x, y).diagnostics(x, y), "there are no diagnostics under l1 > 0"),
+        (lambda x, y: PoissonRegressor(l1=1.0).fit(x, y).diagnostics(x, y), "there are no diagnostics under l1 > 0"),
         (
             lambda x, y: SoftmaxRegression().fit(x, y % 3).diagnostics(x, y % 3),
             "diagnostics need one linear predictor per row",
         ),
-        (lambda x, y: PoissonRegression().fit(x, y).diagnostics(None), "diagnostics needs the rows of the fit"),
+        (lambda x, y: PoissonRegressor().fit(x, y).diagnostics(None), "diagnostics needs the rows of the fit"),
         (
-            lambda x, y: PoissonRegression().fit(x, y).diagnostics(x[:50], y[:50]),
+            lambda x, y: PoissonRegressor().fit(x, y).diagnostics(x[:50], y[:50]),
             "theta is not the optimum of these rows",
         ),
         (

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 import statsmodels.api as sm
 from sklearn.linear_model import TweedieRegressor
 
-from suffice import GLM, GammaRegression, PoissonRegression
+from suffice import GLM, GammaRegressor, PoissonRegressor
 from suffice.discriminative import SeparationWarning
 from suffice.families import NegativeBinomial, Response, Tweedie
 
@@ -121,7 +121,7 @@ def test_rows_may_come_in_any_form(family):
 
 
 def test_large_theta_is_poisson():
-    model, other = GLM(NegativeBinomial(1e10)).fit(X, COUNTS), PoissonRegression().fit(X, COUNTS)
+    model, other = GLM(NegativeBinomial(1e10)).fit(X, COUNTS), PoissonRegressor().fit(X, COUNTS)
     np.testing.assert_allclose(theta(model), theta(other), rtol=1e-6)
     assert model.facts_.log_likelihood == pytest.approx(other.facts_.log_likelihood, rel=1e-6)
 
@@ -129,7 +129,7 @@ def test_large_theta_is_poisson():
 def test_power_near_two_is_gamma():
     y = np.random.default_rng(0).gamma(3.0, MEAN / 3)
     model = GLM(Tweedie(1.99999)).fit(X, y)
-    other = GammaRegression(dispersion=model.dispersion_).fit(X, y)
+    other = GammaRegressor(dispersion=model.dispersion_).fit(X, y)
     np.testing.assert_allclose(theta(model), theta(other), rtol=1e-4)
     assert model.facts_.log_likelihood == pytest.approx(other.facts_.log_likelihood, rel=1e-4)
 

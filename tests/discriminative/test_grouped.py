@@ -9,7 +9,7 @@ import pytest
 import statsmodels.api as sm
 from scipy import sparse, stats
 
-from suffice import GLM, LogisticRegression, PoissonRegression, SoftmaxRegression
+from suffice import GLM, LogisticRegression, PoissonRegressor, SoftmaxRegression
 from suffice.data import EncodedDataset
 from suffice.discriminative.robust import robust_covariance
 from suffice.families import Response
@@ -104,7 +104,7 @@ def test_rates_with_exposures_as_weights_are_counts_with_exposures() -> None:
     x, hours = random.normal(size=(60, 2)), random.uniform(0.2, 40, 60)
     counts = random.poisson(hours * np.exp(0.3 * x[:, 0] + 0.5 * random.normal(size=60)))
     for kind in KINDS:
-        model = PoissonRegression(covariance=kind, tol=1e-12)
+        model = PoissonRegressor(covariance=kind, tol=1e-12)
         known = model.fit(x, counts, exposure=hours).summary().inference
         rates = model.fit(x, counts / hours, sample_weight=hours).summary().inference
         np.testing.assert_allclose(rates.covariance, known.covariance, rtol=1e-7)

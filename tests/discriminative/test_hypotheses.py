@@ -15,10 +15,10 @@ from statsmodels.othermod.betareg import BetaModel
 
 from suffice import (
     GLM,
-    GammaRegression,
+    GammaRegressor,
     LinearRegression,
     LogisticRegression,
-    PoissonRegression,
+    PoissonRegressor,
     SoftmaxRegression,
     anova,
 )
@@ -29,9 +29,9 @@ from tests.references import r_data, r_design, r_results
 TERMS = {"x1": ["x0"], "x2": ["x1"], "group": ["x2", "x3"]}
 GLMS = {
     ("binomial", "logit"): LogisticRegression(tol=1e-12),
-    ("poisson", "log"): PoissonRegression(tol=1e-12),
-    ("poisson", "quasi"): PoissonRegression(dispersion="pearson", tol=1e-12),
-    ("gamma", "log"): GammaRegression(tol=1e-12),
+    ("poisson", "log"): PoissonRegressor(tol=1e-12),
+    ("poisson", "quasi"): PoissonRegressor(dispersion="pearson", tol=1e-12),
+    ("gamma", "log"): GammaRegressor(tol=1e-12),
     ("inverse_gaussian", "log"): GLM("inverse_gaussian", "log", tol=1e-12),
 }
 every_glm = pytest.mark.parametrize("case", GLMS, ids=" ".join)
@@ -166,7 +166,7 @@ def test_profiles_of_rows_in_parts_far_from_zero_and_of_several_classes() -> Non
 
     close(model.confint(method="profile", X=stream), expected)
     far = rows["X"] + np.array([1e5, 0, 0, 0])
-    again = PoissonRegression(tol=1e-12).fit(far, rows["y"]).confint(method="profile", X=far, y=rows["y"])
+    again = PoissonRegressor(tol=1e-12).fit(far, rows["y"]).confint(method="profile", X=far, y=rows["y"])
     close(np.asarray(again)[1:], expected[1:], 1e-5)
     choices = r_data("choices")
     some = {"X": r_design("choices", "x1 x2"), "y": choices["choice"]}
@@ -232,7 +232,7 @@ def test_a_ridge_is_part_of_the_profile(family: str) -> None:
 def test_a_stream_brings_offsets_to_a_profile() -> None:
     rng = np.random.default_rng(2)
     x, y, hours = rng.normal(size=(60, 1)), rng.poisson(2, 60), rng.uniform(1, 3, 60)
-    model = PoissonRegression().fit(x, y, exposure=hours)
+    model = PoissonRegressor().fit(x, y, exposure=hours)
 
     def batches() -> Iterator[dict[str, Any]]:
         for start in range(0, 60, 25):
@@ -266,7 +266,7 @@ def test_a_profile_needs_the_rows_of_the_fit() -> None:
         model.confint(method="profile")
     with pytest.raises(ValueError, match="theta is not the optimum of these rows"):
         model.confint(method="profile", X=rows["X"][:50], y=rows["y"][:50])
-    with pytest.raises(ValueError, match="X has 2 features, but PoissonRegression is expecting 4"):
+    with pytest.raises(ValueError, match="X has 2 features, but PoissonRegressor is expecting 4"):
         model.confint(method="profile", X=rows["X"][:, :2], y=rows["y"])
     with pytest.raises(ValueError, match="method must be 'wald' or 'profile'; got 'bootstrap'"):
         model.confint(method="bootstrap")
@@ -361,7 +361,7 @@ def test_few_groups_have_no_test_of_many_coefficients() -> None:
 
 def test_wald_and_score_tests_are_those_of_statsmodels() -> None:
     model, _, rows = fitted(("poisson", "log"))
-    small = PoissonRegression(tol=1e-12).fit(rows["X"][:, :2], rows["y"])
+    small = PoissonRegressor(tol=1e-12).fit(rows["X"][:, :2], rows["y"])
     design = sm.add_constant(rows["X"])
     theirs = sm.GLM(rows["y"], design, sm.families.Poisson()).fit(tol=1e-14)
     wald = anova(small, model, test="wald")
@@ -392,11 +392,11 @@ def test_wald_and_score_tests_are_those_of_statsmodels() -> None:
         (lambda m, s, rows: anova(m, test="wald", **rows), "give kind='type 2'"),
         (lambda m, s, rows: anova(GLM("gamma", "log").fit(rows["X"][:, :1], rows["y"] + 1), m), "one family and link"),
         (
-            lambda m, s, rows: anova(PoissonRegression().fit(rows["X"][:90, :1], rows["y"][:90]), m),
+            lambda m, s, rows: anova(PoissonRegressor().fit(rows["X"][:90, :1], rows["y"][:90]), m),
             "models of the same rows are compared; these have 90 and 100 rows",
         ),
         (
-            lambda m, s, rows: anova(PoissonRegression(l2=1.0).fit(**rows)),
+            lambda m, s, rows: anova(PoissonRegressor(l2=1.0).fit(**rows)),
             "deviances of penalised fits do not give a test",
         ),
         (lambda m, s, rows: anova("model"), "anova is for fitted regressions; got 'model'"),
@@ -407,12 +407,12 @@ def test_wald_and_score_tests_are_those_of_statsmodels() -> None:
         (lambda m, s, rows: m.confint(exposre=3), "confint has no argument 'exposre'"),
         (lambda m, s, rows: m.contrast(5), "contrasts are a string such as 'x1 - x2', or a list of them; got 5"),
         (
-            lambda m, s, rows: anova(PoissonRegression(weights="sampling").fit(**rows, sample_weight=WEIGHTED), **rows),
+            lambda m, s, rows: anova(PoissonRegressor(weights="sampling").fit(**rows, sample_weight=WEIGHTED), **rows),
             "deviances under weights='sampling' are no test, as they grow with the weights",
         ),
         (
             lambda m, s, rows: (
-                PoissonRegression(weights="sampling")
+                PoissonRegressor(weights="sampling")
                 .fit(**rows, sample_weight=WEIGHTED)
                 .confint(method="profile", **rows, sample_weight=WEIGHTED)
             ),
@@ -422,7 +422,7 @@ def test_wald_and_score_tests_are_those_of_statsmodels() -> None:
 )
 def test_what_is_no_comparison_is_refused(ask: Any, words: str) -> None:
     model, _, rows = fitted(("poisson", "log"))
-    small = PoissonRegression().fit(rows["X"][:, :2], rows["y"])
+    small = PoissonRegressor().fit(rows["X"][:, :2], rows["y"])
     with pytest.raises((ValueError, TypeError), match=words):
         ask(model, small, rows)
 

@@ -110,7 +110,7 @@ def test_a_level_is_a_probability(level: Any) -> None:
 def test_the_printed_table() -> None:
     covariance = np.diag([0.25, 1e-4, np.nan])
     fit = Inference(
-        "PoissonRegression (poisson/log)",
+        "PoissonRegressor (poisson/log)",
         ("intercept", "a <b>", "x3"),
         np.array([-1.5, 0.0625, 123456.0]),
         covariance,
@@ -129,7 +129,7 @@ def test_the_printed_table() -> None:
     text = str(fit.summary(0.9))
     assert text == repr(fit.summary(0.9))
     lines = text.splitlines()
-    assert lines[0] == "PoissonRegression (poisson/log)"
+    assert lines[0] == "PoissonRegressor (poisson/log)"
     assert lines[-1] == "columns x3 = x1 + x2 are dependent"
     assert any(line.split() == ["covariance", "HC3"] for line in lines)
     assert any(line.startswith("null deviance") and line.split()[2] == "-" for line in lines)

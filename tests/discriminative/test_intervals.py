@@ -15,10 +15,10 @@ from sklearn.base import clone
 import suffice
 from suffice import (
     GLM,
-    GammaRegression,
+    GammaRegressor,
     LinearRegression,
     LogisticRegression,
-    PoissonRegression,
+    PoissonRegressor,
     SoftmaxRegression,
     store,
 )
@@ -53,9 +53,9 @@ def test_errors_of_probabilities_are_those_of_the_delta_method() -> None:
 @pytest.mark.parametrize(
     ("model", "y", "law"),
     [
-        (PoissonRegression(), COUNTS, lambda mean, phi: stats.poisson(mean)),
+        (PoissonRegressor(), COUNTS, lambda mean, phi: stats.poisson(mean)),
         (GLM(NegativeBinomial(2.0)), COUNTS, lambda mean, phi: stats.nbinom(2, 2 / (2 + mean))),
-        (GammaRegression(), POSITIVE, lambda mean, phi: stats.gamma(1 / phi, scale=mean * phi)),
+        (GammaRegressor(), POSITIVE, lambda mean, phi: stats.gamma(1 / phi, scale=mean * phi)),
         (GLM("inverse_gaussian", "log"), POSITIVE, lambda mean, phi: stats.invgauss(mean * phi, scale=1 / phi)),
         (GLM("gaussian", "log"), POSITIVE, lambda mean, phi: stats.norm(mean, np.sqrt(phi))),
         (GLM("exponential", "log"), POSITIVE, lambda mean, phi: stats.expon(scale=mean)),
@@ -104,12 +104,12 @@ def test_ends_stay_in_the_range_of_the_mean() -> None:
 
 @pytest.mark.needs("torch")
 @pytest.mark.parametrize(
-    "model", [PoissonRegression(), LogisticRegression(), GLM("beta"), LogisticRegression(l2=1.0)], ids=str
+    "model", [PoissonRegressor(), LogisticRegression(), GLM("beta"), LogisticRegression(l2=1.0)], ids=str
 )
 def test_every_kind_of_rows_has_the_same_intervals(model: Any) -> None:
     import torch
 
-    y = {"PoissonRegression": COUNTS, "GLM": special.expit(Z + RNG.normal(size=120))}.get(type(model).__name__, CLASSES)
+    y = {"PoissonRegressor": COUNTS, "GLM": special.expit(Z + RNG.normal(size=120))}.get(type(model).__name__, CLASSES)
     model.fit(X, y)
     here = np.stack(model.predict_interval(NEW, 0.9))
     for other in (sparse.csr_array(NEW), NEW.tolist(), torch.asarray(NEW)):
@@ -130,8 +130,8 @@ def test_collinear_columns_leave_errors_of_predictions_as_they_are(tmp_path: Pat
     twice = np.column_stack([X, X[:, 0]])
     for settings in ({}, {"covariance": "HC3"}):
         with pytest.warns(suffice.discriminative.CollinearityWarning, match="x2 = a combination of x0"):
-            model = PoissonRegression(**settings, tol=1e-12).fit(twice, COUNTS)
-        expected = PoissonRegression(**settings, tol=1e-12).fit(X, COUNTS).predict_se(X)
+            model = PoissonRegressor(**settings, tol=1e-12).fit(twice, COUNTS)
+        expected = PoissonRegressor(**settings, tol=1e-12).fit(X, COUNTS).predict_se(X)
         np.testing.assert_allclose(model.predict_se(twice), expected, rtol=1e-6)
         assert np.isnan(model.summary().inference.standard_errors).tolist() == [False, True, False, True]
         model.save(tmp_path / "model")
@@ -154,7 +154,7 @@ def test_a_known_dispersion_has_normal_intervals() -> None:
 def test_a_file_without_the_centre_of_its_covariance_is_read(tmp_path: Path) -> None:
     twice = np.column_stack([X, X[:, 0]])
     with pytest.warns(suffice.discriminative.CollinearityWarning, match="x2 = a combination of x0"):
-        model = PoissonRegression().fit(twice, COUNTS)
+        model = PoissonRegressor().fit(twice, COUNTS)
     model.save(tmp_path / "model")
     contents = store.read(tmp_path / "model")
     arrays = {name: each for name, each in contents.arrays.items() if name != "undetermined"}
@@ -169,7 +169,7 @@ def test_a_file_without_the_centre_of_its_covariance_is_read(tmp_path: Path) -> 
 def test_rows_of_torch_have_diagnostics_profiles_and_anova() -> None:
     import torch
 
-    model = PoissonRegression(tol=1e-12).fit(X, COUNTS)
+    model = PoissonRegressor(tol=1e-12).fit(X, COUNTS)
     x, y = torch.asarray(X), torch.asarray(COUNTS)
     there, here = model.diagnostics(x, y), model.diagnostics(X, COUNTS)
     np.testing.assert_allclose(there.dfbetas, here.dfbetas, rtol=1e-6, atol=1e-10)

@@ -12,7 +12,7 @@ from sklearn import linear_model as scikit
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
-from suffice import GLM, GammaRegression, LinearRegression, LogisticRegression, PoissonRegression, SoftmaxRegression
+from suffice import GLM, GammaRegressor, LinearRegression, LogisticRegression, PoissonRegressor, SoftmaxRegression
 
 from .cases import CASES, Case, rows
 
@@ -165,7 +165,7 @@ def test_poisson_counts_with_exposure_and_offset() -> None:
     x, y = data.exog.to_numpy()[:3000, :4], data.endog.to_numpy()[:3000]
     time, shift = 0.5 + np.arange(len(y)) % 3, 0.1 * (np.arange(len(y)) % 2)
     theirs = sm.GLM(y, sm.add_constant(x), family=sm.families.Poisson(), exposure=time, offset=shift).fit(tol=1e-14)
-    model = PoissonRegression().fit(x, y, exposure=time, offset=shift)
+    model = PoissonRegressor().fit(x, y, exposure=time, offset=shift)
     agrees(model, theirs)
     np.testing.assert_allclose(model.predict(x, exposure=time, offset=shift), theirs.fittedvalues, rtol=1e-6)
 
@@ -174,7 +174,7 @@ def test_poisson_counts_with_exposure_and_offset() -> None:
 def test_gamma_of_the_scottish_vote() -> None:
     data = sm.datasets.scotland.load_pandas()
     x, y = data.exog.to_numpy()[:, :3], data.endog.to_numpy()
-    agrees(GammaRegression().fit(x, y), sm.GLM(y, sm.add_constant(x), family=FAMILIES["gamma", "log"]).fit(tol=1e-14))
+    agrees(GammaRegressor().fit(x, y), sm.GLM(y, sm.add_constant(x), family=FAMILIES["gamma", "log"]).fit(tol=1e-14))
     agrees(GLM("gamma", "inverse").fit(x, y), sm.GLM(y, sm.add_constant(x), family=sm.families.Gamma()).fit(tol=1e-14))
 
 
@@ -222,8 +222,8 @@ def test_elastic_nets_beside_glum(ratio: float) -> None:
     x, y = StandardScaler().fit_transform(x), y / y.std()
     for family, model, target in (
         ("normal", LinearRegression, y),
-        ("poisson", PoissonRegression, np.floor(y)),
-        ("gamma", GammaRegression, y),
+        ("poisson", PoissonRegressor, np.floor(y)),
+        ("gamma", GammaRegressor, y),
         ("binomial", LogisticRegression, (y > np.median(y)).astype(float)),
     ):
         strength = 0.05 * len(y)

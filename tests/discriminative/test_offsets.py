@@ -9,7 +9,7 @@ import pytest
 import statsmodels.api as sm
 from scipy import sparse, special
 
-from suffice import GLM, GammaRegression, LogisticRegression, PoissonRegression, SoftmaxRegression
+from suffice import GLM, GammaRegressor, LogisticRegression, PoissonRegressor, SoftmaxRegression
 
 RNG = np.random.default_rng(4)
 X = RNG.normal(size=(150, 2))
@@ -20,8 +20,8 @@ SPROUTED = RNG.binomial(SEEDS, special.expit(X[:, 0] - 0.5))
 OFTEN = RNG.integers(1, 4, 150).astype(float)
 LOG = sm.families.links.Log()
 CASES = {
-    "poisson": (PoissonRegression(), CALLS, {"exposure": HOURS}, sm.families.Poisson(), {"exposure": HOURS}),
-    "gamma": (GammaRegression(), HOURS + CALLS, {"exposure": HOURS}, sm.families.Gamma(LOG), {"exposure": HOURS}),
+    "poisson": (PoissonRegressor(), CALLS, {"exposure": HOURS}, sm.families.Poisson(), {"exposure": HOURS}),
+    "gamma": (GammaRegressor(), HOURS + CALLS, {"exposure": HOURS}, sm.families.Gamma(LOG), {"exposure": HOURS}),
     "gaussian": (GLM(), HOURS + X[:, 0] + CALLS, {"offset": HOURS}, sm.families.Gaussian(), {"offset": HOURS}),
     "binomial": (
         GLM("binomial"),

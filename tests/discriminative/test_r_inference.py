@@ -14,7 +14,7 @@ import pytest
 from scipy import special, stats
 
 import suffice
-from suffice import GLM, GammaRegression, LinearRegression, LogisticRegression, PoissonRegression
+from suffice import GLM, GammaRegressor, LinearRegression, LogisticRegression, PoissonRegressor
 from tests.references import r_data, r_design, r_results
 
 
@@ -41,13 +41,13 @@ FITS = [
     Fit("glm", "binomial", "cloglog", lambda **more: GLM("binomial", "cloglog", **more)),
     Fit("glm", "grouped", "logit", lambda **more: GLM("binomial", **more), {"trials": "trials"}),
     Fit("glm", "grouped", "quasi", lambda **more: GLM("binomial", dispersion="pearson", **more), {"trials": "trials"}),
-    Fit("glm", "poisson", "log", PoissonRegression),
-    Fit("glm", "poisson", "quasi", lambda **more: PoissonRegression(dispersion="pearson", **more)),
-    Fit("glm", "poisson", "offset", PoissonRegression, {"exposure": "exposure"}),
-    Fit("glm", "poisson", "weighted", lambda **more: PoissonRegression(weights="precision", **more), PRECISE),
-    Fit("glm", "gamma", "log", GammaRegression),
+    Fit("glm", "poisson", "log", PoissonRegressor),
+    Fit("glm", "poisson", "quasi", lambda **more: PoissonRegressor(dispersion="pearson", **more)),
+    Fit("glm", "poisson", "offset", PoissonRegressor, {"exposure": "exposure"}),
+    Fit("glm", "poisson", "weighted", lambda **more: PoissonRegressor(weights="precision", **more), PRECISE),
+    Fit("glm", "gamma", "log", GammaRegressor),
     Fit("glm", "gamma", "inverse", lambda **more: GLM("gamma", "inverse", **more)),
-    Fit("glm", "gamma", "weighted", lambda **more: GammaRegression(weights="precision", **more), PRECISE),
+    Fit("glm", "gamma", "weighted", lambda **more: GammaRegressor(weights="precision", **more), PRECISE),
     Fit("glm", "gaussian", "log", lambda **more: GLM("gaussian", "log", **more)),
     Fit("glm", "gaussian", "identity", lambda **more: GLM(weights="precision", **more), PRECISE),
 ]
@@ -201,7 +201,7 @@ def test_sampling_weights_have_robust_errors() -> None:
 def test_a_known_dispersion_scales_the_covariance() -> None:
     data, x = r_data("positive"), r_design("positive")
     theirs = r_results("glm")["gamma"]["log"]
-    model = GammaRegression(dispersion=0.5, tol=1e-12).fit(x, data["y"])
+    model = GammaRegressor(dispersion=0.5, tol=1e-12).fit(x, data["y"])
     fit = model.summary().inference
     close(fit.covariance, 0.5 / theirs["dispersion"] * np.array(theirs["vcov"]))
     assert (fit.distribution, fit.n_parameters) == ("z", 5)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from suffice import GLM, PoissonRegression, load
+from suffice import GLM, PoissonRegressor, load
 from suffice.discriminative import separation
 from suffice.discriminative.separation import Separation, SeparationWarning, find_separation
 from suffice.kernels import ArrayEngine, Batch, ThreadEngine
@@ -63,7 +63,7 @@ def test_a_coefficient_near_zero_starts_no_search(monkeypatch: pytest.MonkeyPatc
     for seed in range(40):  # in some of these the last step exceeds a thousandth of a coefficient that is about 0
         random = np.random.default_rng(seed)
         X = random.normal(size=(100, 3))
-        PoissonRegression(tol=1e-4).fit(X, random.poisson(np.exp(0.3 * X[:, 0])))
+        PoissonRegressor(tol=1e-4).fit(X, random.poisson(np.exp(0.3 * X[:, 0])))
 
 
 def test_one_guilty_column_is_named_alone() -> None:
@@ -309,15 +309,15 @@ def test_several_classes_of_a_glm() -> None:
 
 def test_a_target_that_does_not_vary() -> None:
     separated(GLM("binomial"), STEPS, np.zeros(6), "y is the same in all 6 rows")
-    separated(PoissonRegression(), STEPS, np.zeros(6), "y is 0 in all 6 rows")
+    separated(PoissonRegressor(), STEPS, np.zeros(6), "y is 0 in all 6 rows")
 
 
 def test_counts_that_are_all_zero_along_a_column() -> None:
     x = np.array([[0.0, 1.0], [0.0, 2.0], [1.0, 1.0], [1.0, 3.0], [0.0, 5.0], [0.0, 3.0]])
-    found = separated(PoissonRegression(), x, [3, 4, 0, 0, 0, 2], r"x0 separates 2 rows \(2, 3\) with y = 0")
+    found = separated(PoissonRegressor(), x, [3, 4, 0, 0, 0, 2], r"x0 separates 2 rows \(2, 3\) with y = 0")
     assert (found.kind, found.columns, found.of) == ("quasi-complete", ("x0",), "counts")
     x[3, 0] = 0.0
-    assert PoissonRegression().fit(x[:, 1:], [3, 4, 0, 0, 0, 2]).separation_ is None
+    assert PoissonRegressor().fit(x[:, 1:], [3, 4, 0, 0, 0, 2]).separation_ is None
 
 
 def test_a_separated_model_can_be_saved(tmp_path: Path) -> None:

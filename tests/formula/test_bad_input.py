@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from suffice import LinearRegression, LogisticRegression, PoissonRegression, formula
+from suffice import LinearRegression, LogisticRegression, PoissonRegressor, formula
 from suffice.formula import ExtrapolationWarning, FormulaError, WeightsWarning
 from suffice.formula.expressions import parse_expression
 from suffice.tables import TableError
@@ -133,7 +133,7 @@ def test_errors_name_the_cause_and_the_nearest(text: str, words: str) -> None:
         ({"weights": "age * 0"}, "is 0 in all"),
         ({"family": "poisson"}, "has the classes 'no', 'yes', and the poisson family needs numbers"),
         ({"estimator": LinearRegression}, "needs numbers, and the target low has the classes"),
-        ({"estimator": PoissonRegression()}, "needs numbers, and the target low has the classes"),
+        ({"estimator": PoissonRegressor()}, "needs numbers, and the target low has the classes"),
         ({"estimator": dict}, "estimator must be"),
         ({"estimator": 3}, "estimator must be"),
         ({"fit_intercept": False}, "write - 1 for none"),

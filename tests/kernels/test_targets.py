@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from suffice import GDA, GammaRegression, GaussianNB, LinearRegression, LogisticRegression, SoftmaxRegression
+from suffice import GDA, GammaRegressor, GaussianNB, LinearRegression, LogisticRegression, SoftmaxRegression
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.targets import all_finite, are_together, discovered
 from suffice.statistics import Labels
@@ -86,9 +86,7 @@ def test_classifiers_with_targets_beside_their_rows(model: Any, change: Any) -> 
         np.testing.assert_allclose(list(there.facts_.plain().values()), list(here.facts_.plain().values()), rtol=1e-10)
 
 
-@pytest.mark.parametrize(
-    "model", [LinearRegression(), LinearRegression("newton"), GammaRegression(tol=1e-12)], ids=repr
-)
+@pytest.mark.parametrize("model", [LinearRegression(), LinearRegression("newton"), GammaRegressor(tol=1e-12)], ids=repr)
 @pytest.mark.needs("torch")
 def test_regressions_with_targets_beside_their_rows(model: Any) -> None:
     import torch

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from suffice import LinearRegression, PoissonRegression
+from suffice import LinearRegression, PoissonRegressor
 from suffice.plots import DiagnosticsDisplay
 
 
@@ -15,8 +15,8 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
     return x, random.poisson(np.exp(0.5 + x @ [0.5, -0.3])).astype(float)
 
 
-@pytest.mark.parametrize("model", [LinearRegression(), PoissonRegression()], ids=str)
-def test_panels_show_residuals_and_influence(model: LinearRegression | PoissonRegression) -> None:
+@pytest.mark.parametrize("model", [LinearRegression(), PoissonRegressor()], ids=str)
+def test_panels_show_residuals_and_influence(model: LinearRegression | PoissonRegressor) -> None:
     x, y = rows()
     model.fit(x, y)
     found = model.diagnostics(x, y)

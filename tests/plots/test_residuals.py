@@ -9,9 +9,9 @@ from scipy.stats import nbinom, poisson
 from suffice import (
     GDA,
     GLM,
-    GammaRegression,
+    GammaRegressor,
     LinearRegression,
-    PoissonRegression,
+    PoissonRegressor,
 )
 from suffice.families import NegativeBinomial
 from suffice.plots import ResidualsDisplay
@@ -25,11 +25,11 @@ def test_residuals_of_linear_and_generalised_linear_models() -> None:
     linear = LinearRegression().fit(x, counts)
     plain = ResidualsDisplay.from_estimator(linear, x, counts)
     np.testing.assert_allclose(plain.residuals, counts - linear.predict(x))
-    model = PoissonRegression().fit(x, counts)
+    model = PoissonRegressor().fit(x, counts)
     mean = model.predict(x)
     pearson = ResidualsDisplay.from_estimator(model, x, counts, kind="residuals")
     np.testing.assert_allclose(pearson.residuals, (counts - mean) / np.sqrt(mean))
-    gamma = GammaRegression().fit(x, counts + 1.0)
+    gamma = GammaRegressor().fit(x, counts + 1.0)
     relative = ResidualsDisplay.from_estimator(gamma, x, counts + 1.0)
     np.testing.assert_allclose(relative.residuals, (counts + 1.0) / gamma.predict(x) - 1)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from suffice import GDA, GLM, LinearRegression, LogisticRegression, Perceptron, PoissonRegression
+from suffice import GDA, GLM, LinearRegression, LogisticRegression, Perceptron, PoissonRegressor
 from suffice.discriminative.separation import SeparationWarning
 
 from .data import unpacked
@@ -41,7 +41,7 @@ def test_logistic_regression(course: Path, name: str) -> None:
 
 def test_poisson_regression_of_visitors(course: Path) -> None:
     x, y = table(course / "2018-ps1" / "ds4_train.csv")
-    model = PoissonRegression().fit(x[:, 1:], y)  # the first column is constant
+    model = PoissonRegressor().fit(x[:, 1:], y)  # the first column is constant
     agrees(model, sm.GLM(y, sm.add_constant(x[:, 1:]), family=sm.families.Poisson()).fit(tol=1e-14))
     theirs = glum.GeneralizedLinearRegressor(family="poisson", alpha=0, gradient_tol=1e-8).fit(
         np.ascontiguousarray(x[:, 1:]), y

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import suffice
-from suffice import GLM, LinearRegression, LogisticRegression, PoissonRegression
+from suffice import GLM, LinearRegression, LogisticRegression, PoissonRegressor
 from suffice.solvers import (
     Auto,
     BatchGradient,
-    ElasticNet,
+    CoordinateDescent,
     Newton,
     Objective,
     StochasticGradient,
@@ -67,7 +67,7 @@ START = np.zeros((2, 1))
     ("solver", "objective"),
     [
         (Newton(), LogCoshWithHessian()),
-        (ElasticNet(np.zeros((2, 1))), LogCoshWithHessian()),
+        (CoordinateDescent(np.zeros((2, 1))), LogCoshWithHessian()),
         (TruncatedNewton(), LogCoshWithProduct()),
         *[
             (solver, kind())
@@ -92,7 +92,7 @@ def test_an_objective_of_ones_own_is_minimised(solver, objective):
     ("solver", "capability"),
     [
         (Newton(), "hessian"),
-        (ElasticNet(np.zeros((2, 1))), "hessian"),
+        (CoordinateDescent(np.zeros((2, 1))), "hessian"),
         (TruncatedNewton(), "hessian_product"),
         (StochasticGradient(), "epoch"),
         (DualAscent(), "dual"),
@@ -149,7 +149,7 @@ def test_other_fits_have_thetas_too(model):
 
 
 def test_batches_add_a_step_each():
-    model = PoissonRegression()
+    model = PoissonRegressor()
     thetas = [model.partial_fit(X[at : at + 50], Y[at : at + 50]).theta_.copy() for at in range(0, 200, 50)]
     np.testing.assert_array_equal([step.theta for step in model.solution_.trace], thetas)
 

@@ -12,14 +12,14 @@ import pytest
 from scipy import sparse
 from sklearn import linear_model as scikit
 
-from suffice import LinearRegression, LogisticRegression, PoissonRegression, SoftmaxRegression, solvers
+from suffice import LinearRegression, LogisticRegression, PoissonRegressor, SoftmaxRegression, solvers
 from suffice.data import EncodedDataset
 from suffice.discriminative.objective import NegativeLogLikelihood
 from suffice.families import Response
 from suffice.kernels import ArrayEngine, Batch, ThreadEngine
 from suffice.solvers.auto import Auto
 from suffice.solvers.base import Objective, ValueGradient, ValueGradientHessian
-from suffice.solvers.elastic_net import ElasticNet, subgradient
+from suffice.solvers.coordinate_descent import CoordinateDescent, subgradient
 from suffice.solvers.linear_algebra import flat, shaped
 from suffice.solvers.newton import Newton
 from suffice.solvers.quasi_newton import QuasiNewton
@@ -179,7 +179,7 @@ def test_columns_that_csr_never_stores_have_no_coefficient() -> None:
 def test_what_an_elastic_net_leaves_is_in_balance(family: str, l1: float) -> None:
     objective, theta = likelihood(family, l2=0.3)
     strength = np.array([[0.0], [l1], [l1], [l1]])
-    solution = ElasticNet(strength).minimise(objective, np.zeros_like(theta))
+    solution = CoordinateDescent(strength).minimise(objective, np.zeros_like(theta))
     assert solution.converged
     gradient = objective.value_gradient(solution.theta).gradient
     assert np.abs(subgradient(gradient, solution.theta, np.broadcast_to(strength, theta.shape))).max() < 1e-5
@@ -193,7 +193,7 @@ def test_working_sets_find_what_all_features_together_do() -> None:
     y = (x[:, :3].sum(axis=1) + random.logistic(size=200) > 0).astype(float)
     objective = NegativeLogLikelihood(EncodedDataset.of_batch(Batch(x, y)), Response.of("bernoulli"))
     strength = np.r_[0.0, np.full(2500, 8.0)][:, None]
-    solution = ElasticNet(strength).minimise(objective, np.zeros((2501, 1)))
+    solution = CoordinateDescent(strength).minimise(objective, np.zeros((2501, 1)))
     assert solution.converged
     gradient = objective.value_gradient(solution.theta).gradient
     assert np.abs(subgradient(gradient, solution.theta, strength)).max() / 200 <= 1e-8
@@ -211,7 +211,7 @@ def test_working_sets_serve_a_path_and_say_where_they_did_not_suffice() -> None:
 
 
 def test_paths_end_where_fits_do() -> None:
-    for model, case in ((LinearRegression, CASES[0]), (LogisticRegression, CASES[1]), (PoissonRegression, CASES[4])):
+    for model, case in ((LinearRegression, CASES[0]), (LogisticRegression, CASES[1]), (PoissonRegressor, CASES[4])):
         x, y = rows(case)
         path = model().path(x, y, count=10, ratio=0.7)
         assert path.nonzero[0] == 0
@@ -224,8 +224,8 @@ def test_paths_end_where_fits_do() -> None:
 
 def test_solvers_that_do_not_get_there_say_so() -> None:
     x, y = rows(CASES[4])
-    with pytest.warns(UserWarning, match=r"PoissonRegression did not converge: max_iter=1 .* pass .* largest gradient"):
-        model = PoissonRegression(max_iter=1).fit(x, y)
+    with pytest.warns(UserWarning, match=r"PoissonRegressor did not converge: max_iter=1 .* pass .* largest gradient"):
+        model = PoissonRegressor(max_iter=1).fit(x, y)
     assert not model.solution_.converged
 
 
@@ -261,7 +261,7 @@ def _few_counts() -> NegativeLogLikelihood:
     "solver",
     [
         Newton(1e-8, 20),
-        ElasticNet(np.full((3, 1), 0.1), 1e-8, 20),
+        CoordinateDescent(np.full((3, 1), 0.1), 1e-8, 20),
         QuasiNewton(1e-8, 20, hessian=True),
         TruncatedNewton(1e-8, 20),
     ],
@@ -284,7 +284,7 @@ def test_the_default_solver_says_so_too_where_it_would_sample_rows() -> None:
 
 @pytest.mark.parametrize(
     "solver",
-    [TruncatedNewton(1e-8, 1), ElasticNet(np.full((3, 1), 0.1), 1e-8, 1), QuasiNewton(1e-8, 1)],
+    [TruncatedNewton(1e-8, 1), CoordinateDescent(np.full((3, 1), 0.1), 1e-8, 1), QuasiNewton(1e-8, 1)],
     ids=repr,
 )
 def test_a_solver_that_made_all_its_steps_says_how_many(solver: Any) -> None:
@@ -363,7 +363,7 @@ def _minimise(solver: Any, objective: Function, start: list[float]) -> Any:
     return solver.minimise(objective, np.array(start)[:, None])
 
 
-STEPS = [Newton(), QuasiNewton(), TruncatedNewton(), ElasticNet(np.zeros((1, 1)))]
+STEPS = [Newton(), QuasiNewton(), TruncatedNewton(), CoordinateDescent(np.zeros((1, 1)))]
 
 
 @pytest.mark.parametrize("solver", STEPS, ids=repr)
@@ -374,7 +374,7 @@ def test_a_wall_that_the_gradient_points_at_ends_the_search(solver: Any) -> None
     np.testing.assert_array_equal(solution.theta, [[1.0]])
 
 
-@pytest.mark.parametrize("solver", [Newton(), ElasticNet(np.zeros((1, 1)))], ids=repr)
+@pytest.mark.parametrize("solver", [Newton(), CoordinateDescent(np.zeros((1, 1)))], ids=repr)
 def test_a_step_that_no_halving_brings_back_ends_the_search(solver: Any) -> None:
     wall = Function(lambda x: (-x[0] if x[0] <= 1 else np.inf, [-1.0]), curvature=1e-20)
     solution = _minimise(solver, wall, [0.0])

@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 
 import suffice
-from suffice import GLM, LinearRegression, LogisticRegression, PoissonRegression, SoftmaxRegression
+from suffice import GLM, LinearRegression, LogisticRegression, PoissonRegressor, SoftmaxRegression
 from suffice.solvers import Auto, Newton, Objective, Solution, Trace
 from suffice.solvers.base import Convergence
 from suffice.solvers.quasi_newton import QuasiNewton
@@ -57,7 +57,7 @@ CLASSES = (RANDOM.random(300) < 1 / (1 + np.exp(-Z))).astype(int)
         (LogisticRegression(), CLASSES),
         (LogisticRegression(l2=1.0), CLASSES + (COUNTS > 2)),
         (SoftmaxRegression(), CLASSES + (COUNTS > 2)),
-        (PoissonRegression(), COUNTS),
+        (PoissonRegressor(), COUNTS),
         (GLM("gamma", "log"), COUNTS + 0.5),
         (LinearRegression(), Z + RANDOM.normal(size=300)),
     ],

@@ -150,8 +150,8 @@ def test_a_classifier_gives_its_probabilities(base: Base, put: Callable[[Any], s
     ("model", "target"),
     [
         (suffice.LinearRegression(), "number"),
-        (suffice.PoissonRegression(), "count"),
-        (suffice.GammaRegression(), "exp"),
+        (suffice.PoissonRegressor(), "count"),
+        (suffice.GammaRegressor(), "exp"),
         (suffice.GLM("gamma", "inverse"), "exp"),
         (suffice.GLM("bernoulli"), "truth"),
     ],

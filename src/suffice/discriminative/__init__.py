@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from suffice.discriminative.base import CollinearityWarning
     from suffice.discriminative.covariance import Covariance
     from suffice.discriminative.diagnostics import Diagnostics
-    from suffice.discriminative.glm import GLM, GammaRegression, PoissonRegression
+    from suffice.discriminative.glm import GLM, GammaRegressor, PoissonRegressor
     from suffice.discriminative.linear import LinearRegression
     from suffice.discriminative.local import LocallyWeightedRegression
     from suffice.discriminative.local_fit import FarFromDataWarning
@@ -30,7 +30,7 @@ _MODULES = {
     "Diagnostics": "diagnostics",
     "FarFromDataWarning": "local_fit",
     "GLM": "glm",
-    "GammaRegression": "glm",
+    "GammaRegressor": "glm",
     "LinearRegression": "linear",
     "LocallyWeightedRegression": "local",
     "LogisticRegression": "logistic",
@@ -38,7 +38,7 @@ _MODULES = {
     "OrdinalRegression": "ordinal",
     "Path": "path",
     "Perceptron": "perceptron",
-    "PoissonRegression": "glm",
+    "PoissonRegressor": "glm",
     "ResultTable": "result_table",
     "Separation": "separation",
     "SeparationWarning": "separation",
@@ -52,7 +52,7 @@ __all__ = [
     "Covariance",
     "Diagnostics",
     "FarFromDataWarning",
-    "GammaRegression",
+    "GammaRegressor",
     "LinearRegression",
     "LocallyWeightedRegression",
     "LogisticRegression",
@@ -60,7 +60,7 @@ __all__ = [
     "OrdinalRegression",
     "Path",
     "Perceptron",
-    "PoissonRegression",
+    "PoissonRegressor",
     "ResultTable",
     "Separation",
     "SeparationWarning",

@@ -195,9 +195,9 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
 
         Examples
         --------
-        >>> from suffice import PoissonRegression
+        >>> from suffice import PoissonRegressor
         >>> x, y = np.arange(6.0)[:, None], np.array([1, 0, 3, 2, 5, 9])
-        >>> model = PoissonRegression().fit(x, y)
+        >>> model = PoissonRegressor().fit(x, y)
         >>> np.asarray(model.confint())[1].round(3), np.asarray(model.confint(method="profile", X=x, y=y))[1].round(3)
         (array([0.216, 0.866]), array([0.239, 0.898]))
         """

@@ -542,7 +542,7 @@ class _ByName(NumberRegression):
         return _named_response(self._family, self._link)
 
 
-class PoissonRegression(_ByName):
+class PoissonRegressor(_ByName):
     """Poisson regression: counts whose log-rate is linear in x.
 
     The parameters and attributes are those of :class:`GLM`, whose family and link are ``"poisson"`` and ``"log"``.
@@ -551,7 +551,7 @@ class PoissonRegression(_ByName):
     --------
     >>> import numpy as np
     >>> hours, calls = np.array([1.0, 2.0, 4.0]), np.array([3, 4, 15])
-    >>> model = PoissonRegression().fit(np.array([[0.0], [0.0], [1.0]]), calls, exposure=hours)
+    >>> model = PoissonRegressor().fit(np.array([[0.0], [0.0], [1.0]]), calls, exposure=hours)
     >>> model.predict([[0.0], [1.0]], exposure=[1.0, 1.0]).round(6)
     array([2.333333, 3.75    ])
     """
@@ -559,7 +559,7 @@ class PoissonRegression(_ByName):
     _family, _link = "poisson", "log"
 
 
-class GammaRegression(_ByName):
+class GammaRegressor(_ByName):
     """Gamma regression: positive numbers whose log-mean is linear in x, with a standard deviation ∝ the mean.
 
     The parameters and attributes are those of :class:`GLM`, whose family and link are ``"gamma"`` and ``"log"``.
@@ -567,7 +567,7 @@ class GammaRegression(_ByName):
     Examples
     --------
     >>> import numpy as np
-    >>> model = GammaRegression().fit(np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([1.0, 3.0, 5.0, 11.0]))
+    >>> model = GammaRegressor().fit(np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([1.0, 3.0, 5.0, 11.0]))
     >>> model.predict([[0.0], [1.0]]).round(6)
     array([2., 8.])
     """

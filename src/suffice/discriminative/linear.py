@@ -57,7 +57,7 @@ from suffice.kernels.errors import NonFiniteError
 from suffice.kernels.libraries import beside
 from suffice.solvers import Solution, Step, StochasticGradient
 from suffice.solvers.auto import solver_of
-from suffice.solvers.elastic_net import solve_quadratic
+from suffice.solvers.coordinate_descent import solve_quadratic
 from suffice.solvers.gradient import diverged
 from suffice.solvers.linear_algebra import EPSILON, Symmetric, dependencies, flat
 from suffice.statistics import NormalEquations

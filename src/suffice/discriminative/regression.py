@@ -59,7 +59,7 @@ from suffice.kernels.descent import Pace
 from suffice.kernels.engine import engine_for
 from suffice.kernels.inputs import check_host_memory
 from suffice.kernels.libraries import beside, is_foreign, is_sparse
-from suffice.solvers import ElasticNet, Newton, Solution, Step, StochasticGradient
+from suffice.solvers import CoordinateDescent, Newton, Solution, Step, StochasticGradient
 from suffice.solvers.auto import solver_of
 from suffice.solvers.base import MANY, thin_trace
 from suffice.solvers.gradient import diverged
@@ -359,7 +359,7 @@ class Regression(LinearPredictor):
         if self.l1 > 0:
             strength = np.full(start.shape, float(self.l1))
             strength[: int(self.fit_intercept)] = 0.0
-            solution = ElasticNet(strength, self.tol, self.max_iter).minimise(likelihood, start)
+            solution = CoordinateDescent(strength, self.tol, self.max_iter).minimise(likelihood, start)
         else:
             solver = solver_of(self.solver, self.tol, self.max_iter, hessian, self.random_state)
             solution = solver.minimise(likelihood, start)
@@ -840,7 +840,7 @@ class Regression(LinearPredictor):
         def solve(l1: float, l2: float, theta: FloatArray) -> Any:
             hessian = known[0] + np.diag(l2 * moves) if known else None
             strength = np.where(np.arange(len(start)) < first, 0.0, l1)[:, None]
-            net = ElasticNet(strength, self.tol, self.max_iter)
+            net = CoordinateDescent(strength, self.tol, self.max_iter)
             solution = net.minimise(replace(likelihood, l2=l2), theta, hessian)
             warn_unless_converged(self, solution)
             if solution.hessian is not None:

@@ -322,8 +322,8 @@ class _Choice:
             is_class = isinstance(estimator, type)
             if not (issubclass(estimator, LinearPredictor) if is_class else isinstance(estimator, LinearPredictor)):
                 raise FormulaError(
-                    "estimator must be LinearRegression, LogisticRegression, SoftmaxRegression, PoissonRegression, "
-                    f"GammaRegression or GLM; got {estimator!r}"
+                    "estimator must be LinearRegression, LogisticRegression, SoftmaxRegression, PoissonRegressor, "
+                    f"GammaRegressor or GLM; got {estimator!r}"
                 )
             given = estimator(**settings) if is_class else clone(estimator).set_params(**settings)
         if family is not None:

@@ -12,7 +12,7 @@ from suffice.solvers.base import (
     ValueGradient,
     ValueGradientHessian,
 )
-from suffice.solvers.elastic_net import ElasticNet
+from suffice.solvers.coordinate_descent import CoordinateDescent
 from suffice.solvers.gradient import BatchGradient
 from suffice.solvers.newton import Newton
 from suffice.solvers.quasi_newton import QuasiNewton
@@ -22,9 +22,9 @@ from suffice.solvers.truncated_newton import TruncatedNewton
 __all__ = [
     "Auto",
     "BatchGradient",
+    "CoordinateDescent",
     "DivergenceError",
     "DualObjective",
-    "ElasticNet",
     "Newton",
     "Objective",
     "QuasiNewton",

@@ -63,14 +63,14 @@ class Objective(Protocol):
     =======================  ============================================  ==========================================
     capability               method                                        used by
     =======================  ============================================  ==========================================
-    ``"hessian"``            :meth:`value_gradient_hessian`                ``Newton``, ``ElasticNet``; the others for
-                                                                           step sizes and the test at the end
+    ``"hessian"``            :meth:`value_gradient_hessian`                ``Newton``, ``CoordinateDescent``; the
+                                                                           others for step sizes and the end
     ``"hessian_diagonal"``   :meth:`hessian_diagonal`                      ``TruncatedNewton``; the others for scales
     ``"hessian_product"``    :meth:`hessian_product`                       ``TruncatedNewton``
     ``"epoch"``              :meth:`SGDObjective.epoch`                    ``StochasticGradient``
     ``"dual"``               :meth:`DualObjective.dual_ascent`             ``DualAscent``
     ``"sample"``             :meth:`SampledObjective.sample`               ``Auto``
-    ``"columns"``            :meth:`ColumnObjective.columns`               ``ElasticNet``, above 2,000 parameters
+    ``"columns"``            :meth:`ColumnObjective.columns`               ``CoordinateDescent``, from 2,000 parameters
     =======================  ============================================  ==========================================
 
     For a sum over rows, each call costs one pass over them.

@@ -52,7 +52,7 @@ def explain_rows(predictor: Predictor, block: Block, batch: Any) -> list[Explana
 
 
 def _is_log(predictor: Predictor) -> bool:
-    return predictor.task != "classes" and type(predictor.inner).__name__ == "PoissonRegression"
+    return predictor.task != "classes" and type(predictor.inner).__name__ == "PoissonRegressor"
 
 
 def _cell(block: Block, batch: Any, place: int, row: int) -> Any:

@@ -161,7 +161,7 @@ _PACKAGES = {
     "LinearRegression": "suffice.discriminative",
     "LocallyWeightedRegression": "suffice.discriminative",
     "LogisticRegression": "suffice.discriminative",
-    "PoissonRegression": "suffice.discriminative",
+    "PoissonRegressor": "suffice.discriminative",
     "SoftmaxRegression": "suffice.discriminative",
     "TextClassifier": "suffice.text",
 }

@@ -413,7 +413,7 @@ def _estimator(model_type: ModelType, task: Task, penalty: float) -> Any:
     if task == "numbers":
         return discriminative.LinearRegression(l2=penalty)
     if task == "counts":
-        return discriminative.PoissonRegression(l2=penalty, tol=_CLOSE, inference=False)
+        return discriminative.PoissonRegressor(l2=penalty, tol=_CLOSE, inference=False)
     return discriminative.LogisticRegression(l2=penalty, tol=_CLOSE, inference=False)
 
 

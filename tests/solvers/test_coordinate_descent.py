@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import ElasticNet as Theirs
 
 from suffice import GLM, LinearRegression, LogisticRegression
-from suffice.solvers.elastic_net import solve_quadratic
+from suffice.solvers.coordinate_descent import solve_quadratic
 
 
 def cost(x: np.ndarray, y: np.ndarray, coef: np.ndarray, l1: float, l2: float = 0.0) -> float:

@@ -1,4 +1,4 @@
-"""The elastic net: Newton steps with an l1 penalty, each solved by coordinate descent."""
+"""Coordinate descent for an l1 penalty: Newton steps, each a quadratic solved coordinate by coordinate."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WORKING = 200
 
 
 @dataclass(frozen=True, eq=False)
-class ElasticNet:
+class CoordinateDescent:
     """Minimises an objective plus ``sum of l1 |theta|``, by coordinate descent on a quadratic with a Hessian nearby.
 
     The Hessian is reused from step to step, and from one penalty to the next along a path, while it is accurate enough.
@@ -50,7 +50,7 @@ class ElasticNet:
     >>> from suffice.kernels import Batch
     >>> rows = Batch(np.array([[0.0, 0.0], [1.0, 3.0], [2.0, 0.0], [3.0, 1.0]]), np.array([0.0, 2.0, 4.0, 6.0]))
     >>> objective = NegativeLogLikelihood(EncodedDataset.of_batch(rows), Response.of("gaussian"))
-    >>> ElasticNet(np.array([[0.0], [1.0], [1.0]])).minimise(objective, np.zeros((3, 1))).theta.ravel().round(6)
+    >>> CoordinateDescent(np.array([[0.0], [1.0], [1.0]])).minimise(objective, np.zeros((3, 1))).theta.ravel().round(6)
     array([0.3, 1.8, 0. ])
     """
 
@@ -179,7 +179,7 @@ class ElasticNet:
                 return solution(True, "the gradient vanishes")
             inside |= outside > max(np.partition(outside, -min(room, len(outside)))[-min(room, len(outside))], 0.0)
             places = np.flatnonzero(inside)
-            part = ElasticNet(l1[places], self.tol / 2, self.max_iter)
+            part = CoordinateDescent(l1[places], self.tol / 2, self.max_iter)
             few = Trace.of(objective)
             found = part._steps(objective.columns(places), theta[places], None, few)
             solved = found.converged
