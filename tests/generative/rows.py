@@ -70,5 +70,6 @@ CASES = [
     ),
     Case("GDA shrunk", lambda: GDA("full", shrinkage=0.3), measurements),
     Case("GDA oas", lambda: GDA("full", shrinkage="oas"), measurements),
-    Case("GDA ledoit_wolf", lambda: GDA("tied", shrinkage="ledoit_wolf"), measurements),
+    Case("GDA auto", lambda: GDA("tied", shrinkage="auto"), measurements),
+    Case("GDA full auto", lambda: GDA("full", shrinkage="auto"), measurements),
 ]

@@ -38,7 +38,7 @@ def test_a_loaded_model_learns_merges_and_forgets(case: Case, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("model", "labels"),
     [
-        (GDA("full", shrinkage="auto", priors={"a": 0.5, "b": 0.5}, temperature="auto"), ["a", "b"]),
+        (GDA("full", shrinkage="cv", priors={"a": 0.5, "b": 0.5}, temperature="auto"), ["a", "b"]),
         (GaussianNB(priors=[0.3, 0.7], alpha=np.array([1.0, 2.0, 0.5])), [True, False]),
         (MultinomialNB(alpha="auto", temperature=2.5), [-1.0, 1.0]),
         (CategoricalNB(bins=3), [1, 2]),
@@ -74,9 +74,9 @@ def test_a_file_without_the_sums_that_its_settings_need_is_refused(tmp_path: Pat
     path = tmp_path / "a.model"
     GDA().fit(x, y).save(path)
     statistics = read(path).statistics
-    GDA(shrinkage="ledoit_wolf").fit(x, y).save(path)
+    GDA(shrinkage="auto").fit(x, y).save(path)
     write(path, replace(read(path), statistics=statistics))
-    with pytest.raises(ValueError, match="shrinkage='ledoit_wolf' needs sums that were not taken: fit the model again"):
+    with pytest.raises(ValueError, match="shrinkage='auto' needs sums that were not taken: fit the model again"):
         suffice.load(path).predict(x)
 
 

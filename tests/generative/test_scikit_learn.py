@@ -161,16 +161,63 @@ def test_full_covariance_is_the_sum_of_log_densities() -> None:
 
 @pytest.mark.parametrize("kind", ["tied", "full"])
 def test_shrinkage_is_scikit_learns(kind: str) -> None:
-    from sklearn.covariance import ledoit_wolf, oas
+    from sklearn.covariance import oas
 
     x, y = load_wine(return_X_y=True)
-    for name, reference in (("ledoit_wolf", ledoit_wolf), ("oas", oas)):
-        model = GDA(kind, shrinkage=name).fit(x, y)
-        if kind == "full":
-            expected = [reference(x[y == k])[1] for k in range(3)]
-        else:
-            expected = reference(x - model.means_[y], assume_centered=True)[1]
-        np.testing.assert_allclose(model.shrinkage_, expected, rtol=1e-9)
+    model = GDA(kind, shrinkage="oas").fit(x, y)
+    if kind == "full":
+        expected = [oas(x[y == k])[1] for k in range(3)]
+    else:
+        expected = oas(x - model.means_[y], assume_centered=True)[1]
+    np.testing.assert_allclose(model.shrinkage_, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("priors", [None, [0.2, 0.5, 0.3]])
+@pytest.mark.parametrize("solver", ["lsqr", "eigen"])
+def test_automatic_shrinkage_of_one_covariance_is_scikit_learns(solver: str, priors: Any) -> None:
+    x, y = load_wine(return_X_y=True)
+    mine = GDA(shrinkage="auto", priors=priors).fit(x, y)
+    other = LinearDiscriminantAnalysis(solver=solver, shrinkage="auto", priors=priors).fit(x, y)
+    np.testing.assert_allclose(mine.covariance_, other.covariance_, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(mine.predict_proba(x), other.predict_proba(x), rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(mine.means_, other.means_, rtol=1e-12)
+    np.testing.assert_allclose(mine.priors_, other.priors_, rtol=1e-12)
+
+
+def test_automatic_shrinkage_of_a_covariance_per_class_is_scikit_learns() -> None:
+    x, y = load_wine(return_X_y=True)
+    mine = GDA("full", shrinkage="auto").fit(x, y)
+    other = QuadraticDiscriminantAnalysis(solver="eigen", shrinkage="auto", store_covariance=True).fit(x, y)
+    np.testing.assert_allclose(mine.covariance_, other.covariance_, rtol=1e-10)
+    np.testing.assert_allclose(mine.predict_proba(x), other.predict_proba(x), rtol=1e-8, atol=1e-10)
+
+
+def test_automatic_shrinkage_with_constant_features_and_more_features_than_rows_is_scikit_learns() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(20, 30)) * np.logspace(-3, 3, 30), np.repeat([0, 1], 10)
+    x[y == 1, 4] = 7.0  # constant in one class
+    mine = GDA(shrinkage="auto").fit(x, y)
+    other = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(x, y)
+    scale = np.sqrt(np.diag(other.covariance_))
+    np.testing.assert_allclose(
+        mine.covariance_ / np.outer(scale, scale), other.covariance_ / np.outer(scale, scale), atol=1e-12
+    )
+    np.testing.assert_allclose(mine.predict_proba(x), other.predict_proba(x), rtol=1e-6, atol=1e-10)
+
+
+def test_automatic_shrinkage_streams_merges_and_forgets() -> None:
+    x, y = load_wine(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    x, y = x[order], y[order]
+    whole = GDA(shrinkage="auto").fit(x, y)
+    stream = GDA(shrinkage="auto")
+    for start in range(0, len(y), 25):
+        stream.partial_fit(x[start : start + 25], y[start : start + 25])
+    merged = GDA(shrinkage="auto").fit(x[:80], y[:80]) + GDA(shrinkage="auto").fit(x[80:], y[80:])
+    forgot = GDA(shrinkage="auto").fit(np.vstack([x, x[:30] + 1]), np.r_[y, y[:30]]).forget(x[:30] + 1, y[:30])
+    for model in (stream, merged, forgot):
+        np.testing.assert_allclose(model.covariance_, whole.covariance_, rtol=1e-9)
+        np.testing.assert_allclose(model.shrinkage_, whole.shrinkage_, rtol=1e-9)
 
 
 @pytest.mark.parametrize("dataset", [load_wine, load_breast_cancer])

@@ -97,15 +97,16 @@ def tied_moments(batch: Batch, classes: int) -> tuple[Any, ...]:
 
 
 def quartic_moments(batch: Batch, classes: int, mean: np.ndarray) -> tuple[Any, ...]:
-    cubes = [[Fraction(0)] * batch.features for _ in range(classes)]
-    quartic = [Fraction(0)] * classes
+    d = batch.features
+    cubes = [[[Fraction(0)] * d for _ in range(d)] for _ in range(classes)]
+    quartic = [[[Fraction(0)] * d for _ in range(d)] for _ in range(classes)]
     for row in rows(batch):
         z = [value - exact(centre) for value, centre in zip(row.x, mean[row.code], strict=True)]
-        squares = sum((value * value for value in z), Fraction(0))
-        quartic[row.code] += row.weight * squares**2
-        for column, value in enumerate(z):
-            cubes[row.code][column] += row.weight * squares * value
-    return floats(cubes, (classes, batch.features)), floats(quartic, (classes,))
+        for j in range(d):
+            for other in range(d):
+                cubes[row.code][j][other] += row.weight * z[j] ** 2 * z[other]
+                quartic[row.code][j][other] += row.weight * z[j] ** 2 * z[other] ** 2
+    return floats(cubes, (classes, d, d)), floats(quartic, (classes, d, d))
 
 
 def skipping(kernel: str, batch: Batch, classes: int, *more: Any) -> tuple[Any, ...]:

@@ -398,6 +398,8 @@ GENERATIVE = [
     ),
     Entry("GDA", GDA, measured, sums=lambda labels: TiedMoments.over(labels)),
     Entry("GDA, full", made(GDA, "full"), measured, sums=lambda labels: FullMoments.over(labels)),
+    Entry("GDA, Ledoit and Wolf", made(GDA, shrinkage="auto"), measured),
+    Entry("GDA, full, Ledoit and Wolf", made(GDA, "full", shrinkage="auto"), measured),
     Entry("GDA, diagonal", made(GDA, "diagonal"), measured),
     Entry("GDA, tied_diagonal", made(GDA, "tied_diagonal"), measured),
     *(
@@ -407,7 +409,6 @@ GENERATIVE = [
             ("tied_spherical", made(GDA, "tied_spherical")),
             ("shrunk", made(GDA, "full", shrinkage=0.3)),
             ("oas", made(GDA, "full", shrinkage="oas")),
-            ("ledoit_wolf", made(GDA, shrinkage="ledoit_wolf")),
         )
     ),
     Entry(

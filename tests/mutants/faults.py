@@ -59,6 +59,14 @@ FAULTS = (
     ),
     # Statistics.
     Fault(
+        "fourth moments are moved without the third moments",
+        "statistics",
+        "src/suffice/statistics/quartic.py",
+        "[:, :, None] * across**2 - 2 * across * cubes",
+        "[:, :, None] * across**2",
+        ("tests/statistics/test_quartic.py::test_sums_of_groups_far_apart_are_those_of_all_rows",),
+    ),
+    Fault(
         "merged moments weigh the distance of the means by one side",
         "statistics",
         "src/suffice/statistics/moments.py",

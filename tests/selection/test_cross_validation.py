@@ -126,7 +126,7 @@ def test_shrinkage_chosen_by_the_data() -> None:
     random = np.random.default_rng(0)
     y = np.repeat([0, 1], 20)
     x = random.normal(size=(40, 60)) + 0.5 * y[:, None]
-    model = GDA(shrinkage="auto").fit(x, y)
+    model = GDA(shrinkage="cv").fit(x, y)
     assert 0 < model.shrinkage_ <= 1
     fresh = random.normal(size=(2000, 60)) + 0.5 * np.repeat([0, 1], 1000)[:, None]
     assert model.score(fresh, np.repeat([0, 1], 1000)) > 0.8

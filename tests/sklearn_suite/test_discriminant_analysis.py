@@ -16,8 +16,7 @@ def linear(
     """Return the GDA of one covariance: there is one solver, and the covariance is always stored."""
     if covariance_estimator is not None:
         raise NotImplementedError("GDA has no covariance_estimator")
-    share = "ledoit_wolf" if shrinkage == "auto" else shrinkage
-    return GDA("tied", share, priors, n_components=n_components)
+    return GDA("tied", shrinkage, priors, n_components=n_components)
 
 
 def quadratic(
@@ -33,7 +32,7 @@ def quadratic(
     """Return the GDA of a covariance per class."""
     if covariance_estimator is not None or reg_param:
         raise NotImplementedError("GDA has no covariance_estimator, and no reg_param")
-    return GDA("full", "ledoit_wolf" if shrinkage == "auto" else shrinkage, priors)
+    return GDA("full", shrinkage, priors)
 
 
 globals().update(
@@ -52,17 +51,11 @@ DIFFERENCES = {
     "test_lda_store_covariance": "by design: the covariance is always there",
     "test_lda_shrinkage": "by design: no covariance_estimator, which needs the rows",
     "test_lda_ledoitwolf": "by design: no covariance_estimator, which needs the rows",
-    "test_lda_dimension_warning[5-3]": "by design: a stream may bring more classes, so transform checks n_components",
-    "test_lda_dimension_warning[5-5]": "by design: a stream may bring more classes, so transform checks n_components",
-    "test_lda_dimension_warning[3-3]": "by design: a stream may bring more classes, so transform checks n_components",
-    "test_lda_dimension_warning[3-5]": "by design: a stream may bring more classes, so transform checks n_components",
     "test_lda_dtype_match[float32-float32]": "by design: sums are float64",
     "test_qda_covariance_estimator": "by design: no covariance_estimator, which needs the rows",
     "test_qda_ledoitwolf": "by design: no covariance_estimator, which needs the rows",
     "test_qda_coefs": "by design: covariance_ instead of rotations_ and scalings_ of each class",
     "test_qda_store_covariance": "by design: the covariance is always there",
     "test_qda_regularization": "by design: shrinkage instead of reg_param, and another error for singular covariances",
-    "test_raises_value_error_on_same_number_of_classes_and_samples": "message: says that the rows of a class are alike",
-    "test_raises_value_error_on_one_sample_per_class": "message: says that the rows of a class are alike, and the cure",
     "test_get_feature_names_out": "by design: columns are named after the class, gda0",
 }

@@ -215,8 +215,8 @@ def test_linear_regression_fitted_in_a_database(base: Base, put: Callable[[Any],
 NEEDS_ROWS = {
     "several passes": suffice.LogisticRegression(),
     "in order": suffice.Perceptron(shuffle=False, tol=None, max_iter=5),
-    "a setting chosen by rows": suffice.GDA(shrinkage="auto"),
-    "moments that SQL does not sum": suffice.GDA(shrinkage="ledoit_wolf"),
+    "a setting chosen by rows": suffice.GDA(shrinkage="cv"),
+    "moments that SQL does not sum": suffice.GDA(shrinkage="auto"),
     "columns of several kinds": suffice.MixedNB(),
 }
 

@@ -51,6 +51,21 @@ _MOST_HELD = 1 << 16
 _SMALL = 1 << 12
 
 
+class Tuned(NamedTuple):
+    """A parameter that may be chosen by held-out rows."""
+
+    values: tuple[float, ...]  # that are tried
+    start: float  # in use before any is chosen
+    word: str = "auto"  # the value of the parameter that asks for the choice
+
+    def chooses(self, value: Any) -> bool:
+        """Whether this value of the parameter asks for the choice."""
+        return isinstance(value, str) and value == self.word
+
+
+TEMPERATURE = Tuned((), 1.0)
+
+
 class SummedClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, BaseEstimator, ABC):  # type: ignore[misc]
     """A classifier that keeps one sum over its rows, and nothing else of them.
 
@@ -312,8 +327,8 @@ class GenerativeClassifier(SummedClassifier):
     It implements :class:`~suffice.selection.rows.SummedModel`, by which cross-validation uses it.
     """
 
-    #: Parameters that may be "auto": the values that are tried, and the value in use before any is chosen.
-    _tuned: ClassVar[dict[str, tuple[tuple[float, ...], float]]] = {}
+    #: Parameters that may be chosen by held-out rows.
+    _tuned: ClassVar[dict[str, Tuned]] = {}
 
     #: Whether log p(x, y) is that of a density; if not, only log_evidence adds the terms that all classes share.
     _joint_is_density: ClassVar[bool] = True
@@ -391,9 +406,9 @@ class GenerativeClassifier(SummedClassifier):
         return 0.0
 
     def _setting(self, name: str) -> Any:
-        """Return a parameter; if it is "auto", the value that was chosen."""
-        value = getattr(self._params, name)
-        return self._choice(name, self._tuned[name][1]) if is_auto(value) else value
+        """Return a parameter; the value that was chosen where held-out rows choose it."""
+        value, tuned = getattr(self._params, name), self._tuned[name]
+        return self._choice(name, tuned.start) if tuned.chooses(value) else value
 
     def _choice(self, name: str, otherwise: float) -> float:
         """Return the value that was chosen for a parameter; ``otherwise`` if there were no rows to choose it by."""
@@ -439,7 +454,7 @@ class GenerativeClassifier(SummedClassifier):
             part = data.in_memory
             others = None if unlabelled is None else as_dataset(unlabelled)
             self._chosen = {}
-            tuned = self._auto_parameters()
+            tuned = self._chosen_parameters()
             reads_once = part is not None or (others is None and not tuned and self._reads_once())
             with nullcontext(data) if reads_once else read_again(data) as kept:
                 if part is not None:
@@ -459,7 +474,7 @@ class GenerativeClassifier(SummedClassifier):
                     self._learn_unlabelled(kept, others, unlabelled_weight)
                 if tuned:
                     self._tune(tuned, rows if part is not None else self._encode_part(labels, True, sample_rows(kept)))
-            _ = self.joint_  # raises if the model cannot be estimated from the sum
+            self._check_read()
         return self
 
     def _learn_unlabelled(self, data: Dataset, unlabelled: Dataset, weight: float) -> None:
@@ -504,14 +519,14 @@ class GenerativeClassifier(SummedClassifier):
         if all(names) and names[0] != names[1]:
             raise ValueError(f"models of the features {names[0]!r} and {names[1]!r} cannot be merged")
 
-    def _auto_parameters(self) -> list[str]:
-        """Return the parameters that are "auto"."""
-        params = self._params
-        return [name for name in (*self._tuned, "temperature") if is_auto(getattr(params, name))]
+    def _chosen_parameters(self) -> list[str]:
+        """Return the parameters that held-out rows choose."""
+        tuned = {**self._tuned, "temperature": TEMPERATURE}
+        return [name for name, each in tuned.items() if each.chooses(getattr(self._params, name))]
 
     def _tune(self, names: list[str], rows: Rows) -> None:
         """Choose parameters by held-out rows."""
-        values = [self._tuned[name][0] for name in names if name != "temperature"]
+        values = [self._tuned[name].values for name in names if name != "temperature"]
         grid = [dict(zip(names, each, strict=False)) for each in itertools.product(*values)]
         candidates = [self._under(**{**each, "temperature": 1.0}) for each in grid]
         best = tuning.choose(candidates, rows)
@@ -589,9 +604,11 @@ class GenerativeClassifier(SummedClassifier):
         return self._summed_parameters()
 
     def _check_readable(self, wanted: Self) -> None:
-        for name in (*self._tuned, "temperature"):
-            if is_auto(getattr(wanted, name)) and name not in self._chosen:
-                raise ValueError(f"{name}='auto' is chosen by held-out rows, and the model keeps only sums: fit again")
+        for name, tuned in {**self._tuned, "temperature": TEMPERATURE}.items():
+            if tuned.chooses(getattr(wanted, name)) and name not in self._chosen:
+                raise ValueError(
+                    f"{name}={tuned.word!r} is chosen by held-out rows, and the model keeps only sums: fit again"
+                )
 
     def _check_read(self) -> None:
         _ = self.joint_

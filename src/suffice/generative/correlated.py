@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.families import MultivariateGaussian
-from suffice.families.priors import ledoit_wolf_shrinkage, oas_shrinkage
+from suffice.families.priors import ledoit_wolf_shrinkage, oas_shrinkage, shrink_covariance
 from suffice.generative.conditional import Conditional, Contributions, Theta
 from suffice.generative.independent import Independent
 from suffice.kernels import Batch
@@ -192,6 +192,7 @@ def estimate_gaussians(
     structure: Structure,
     shrinkage: Any,
     *,
+    prior: FloatArray | None = None,
     unbiased: bool = False,
     family: type[MultivariateGaussian] = MultivariateGaussian,
 ) -> Conditional:
@@ -204,17 +205,23 @@ def estimate_gaussians(
     structure
         The covariance structure.
     shrinkage
-        A share, "oas", "ledoit_wolf" or None.
+        A share, "oas", "auto" or None.
+    prior
+        The weights of the classes in a covariance that is the average of shrunk covariances, (k,); their shares of the
+        rows by default.
     unbiased
         Whether scatter is divided by the rows less those that the means take.
     family
         The distribution of correlated features.
     """
     require_rows_that_differ(statistics)
-    share = shrinkage_share(statistics, structure, shrinkage)
     if isinstance(statistics, DiagonalMoments):
+        share = shrinkage_share(statistics, structure, shrinkage)
         return _independent(statistics, structure, share, unbiased)
-    moments = _pooled(statistics, structure)
+    if shrinkage == "auto":
+        moments, share = _shrunk_moments(statistics, structure, prior), 0.0
+    else:
+        moments, share = _pooled(statistics, structure), shrinkage_share(statistics, structure, shrinkage)
     require_any_spread(moments)
     if unbiased:
         rows = moments.weights.sum() if structure.tied else moments.weights
@@ -249,15 +256,47 @@ def shrinkage_share(statistics: Any, structure: Structure, shrinkage: Any) -> An
         return 0.0
     if not isinstance(shrinkage, str):
         return float(shrinkage)
+    if shrinkage == "auto":
+        return shrink_standardised(statistics).share
     moments = _pooled(statistics, structure)
     rows = moments.weights.sum() if structure.tied else np.maximum(moments.weights, 1e-300)
     covariance = moments.spread / rows[..., None, None]
-    if shrinkage == "oas":
-        return oas_shrinkage(covariance, rows)
+    return oas_shrinkage(covariance, rows)
+
+
+class Shrunk(NamedTuple):
+    """Covariances that were shrunk, and by how much."""
+
+    covariance: FloatArray  # (k, d, d)
+    share: FloatArray  # (k,)
+
+
+def shrink_standardised(statistics: Any) -> Shrunk:
+    """Return Ledoit and Wolf's estimate of the covariance of each class, from its standardised features.
+
+    As in scikit-learn, a feature that is constant in a class is not scaled.
+    """
     if not isinstance(statistics, QuarticMoments):
-        raise ValueError("shrinkage='ledoit_wolf' needs sums that were not taken: fit the model again")
-    quartic = statistics.quartic.sum() if structure.tied else statistics.quartic
-    return ledoit_wolf_shrinkage(covariance, rows, quartic)
+        raise ValueError("shrinkage='auto' needs sums that were not taken: fit the model again")
+    rows = np.where(statistics.weights > 0, statistics.weights, 1.0)
+    covariance = statistics.spread / rows[:, None, None]
+    variance = np.diagonal(covariance, axis1=1, axis2=2)
+    scale = np.sqrt(np.where(never_varies(statistics.mean, variance), 1.0, variance))
+    units = scale[:, :, None] * scale[:, None, :]
+    fourth = (statistics.quartic / units / units).sum(axis=(1, 2))
+    share = ledoit_wolf_shrinkage(covariance / units, statistics.weights, fourth)
+    return Shrunk(shrink_covariance(covariance / units, share) * units, share)
+
+
+def _shrunk_moments(statistics: Any, structure: Structure, prior: FloatArray | None) -> FullMoments | TiedMoments:
+    """Return the sums with the scatter of shrunk covariances: of each class, or their average where it is shared."""
+    covariance, weights = shrink_standardised(statistics).covariance, statistics.weights
+    if not structure.tied:
+        scatter = weights[:, None, None] * covariance
+        return FullMoments(statistics.labels, weights, statistics.mean, scatter)
+    share = np.where(weights > 0, weights if prior is None else prior, 0.0)
+    scatter = weights.sum() / share.sum() * np.tensordot(share, covariance, axes=1)
+    return TiedMoments(statistics.labels, weights, statistics.mean, scatter)
 
 
 def _independent(given: DiagonalMoments, structure: Structure, share: float, unbiased: bool) -> Independent:
@@ -317,7 +356,8 @@ def require_rows_that_differ(statistics: Any) -> None:
     own = spread if isinstance(statistics, DiagonalMoments) else np.diagonal(spread, axis1=-2, axis2=-1)
     if not (own > 0).any():
         raise ValueError(
-            "a covariance cannot be learned from one sample, or from rows that are alike in each class: give more rows"
+            "The number of samples must be more than the number of classes, and the rows of a class must differ: a "
+            "covariance cannot be learned from one sample, or from rows that are alike in each class; give more rows"
         )
 
 
@@ -326,10 +366,12 @@ def require_any_spread(moments: Any) -> None:
     if moments.spread.ndim == 3:
         flat = (np.trace(moments.spread, axis1=1, axis2=2) <= 0) & (moments.weights > 0)
         if flat.any():
-            label = moments.labels.names[int(np.argmax(flat))]
+            place = int(np.argmax(flat))
+            label = moments.labels.names[place]
+            one = f"y has only 1 sample in class {label!r}: " if moments.weights[place] == 1 else ""
             raise ValueError(
-                f"the covariance of class {label!r} is singular: all rows of the class are alike; give it rows that "
-                "differ, or share one covariance (covariance='tied')"
+                f"{one}the covariance of class {label!r} is singular: all rows of the class are alike; give it rows "
+                "that differ, or share one covariance (covariance='tied')"
             )
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from suffice import validation
 from suffice.estimator import read_attribute
 from suffice.families.priors import check_alpha
-from suffice.generative.base import GenerativeClassifier, check_smoothing
+from suffice.generative.base import GenerativeClassifier, Tuned, check_smoothing
 from suffice.generative.conditional import Linear, narrowed
 from suffice.generative.joint import What
 from suffice.kernels.errors import NegativeCountError
@@ -27,7 +27,7 @@ FORCED = 1e-10  # what an alpha below it becomes, unless it is forced
 class DiscreteNB(GenerativeClassifier):
     """Naive Bayes with smoothed counts, and class priors from the data or from the user."""
 
-    _tuned: ClassVar[dict[str, tuple[tuple[float, ...], float]]] = {"alpha": (ALPHAS, 1.0)}
+    _tuned: ClassVar[dict[str, Tuned]] = {"alpha": Tuned(ALPHAS, 1.0)}
 
     alpha: Any
     force_alpha: bool

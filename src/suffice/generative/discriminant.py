@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from numbers import Integral
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,7 +16,7 @@ from suffice.families import MultivariateGaussian, SingularCovarianceError
 from suffice.families.gaussian import LOG_2PI
 from suffice.families.multivariate_gaussian import SingularGaussian
 from suffice.generative import em_missing, leave_one_out
-from suffice.generative.base import PriorsGiven
+from suffice.generative.base import PriorsGiven, Tuned, is_auto
 from suffice.generative.conditional import Conditional, log_ratio
 from suffice.generative.correlated import STRUCTURES, Correlated, Structure, estimate_gaussians, shrinkage_share
 from suffice.kernels import Batch
@@ -45,8 +46,10 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         features), "spherical" and "tied_spherical" (one variance for all features).
     shrinkage
         The share, 0 to 1, of the mean variance in each variance, and what is taken from each covariance: a number;
-        "ledoit_wolf" or "oas" to estimate it ("tied" and "full" only); "auto" to choose it by how well rows are
-        predicted that were held out. With shrinkage there may be more features than rows. None for none: directions
+        "auto" for Ledoit and Wolf's estimate from the standardised rows of each class, as in scikit-learn: a "tied"
+        covariance is then the average of the classes' shrunk covariances, weighted by the priors; "oas" for the
+        oracle approximating shrinkage; "cv" to choose it by how well rows are predicted that were held out. "auto" and
+        "oas" are for "tied" and "full". With shrinkage there may be more features than rows. None for none: directions
         in which rows of a class do not vary (constant features, linear combinations of others) are then left out of a
         "tied" covariance, with a warning, as scikit-learn does; other covariances are refused.
     priors
@@ -56,7 +59,8 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         them. Predictions integrate missing cells out either way. What "em" keeps are expected sums: ``+`` adds them,
         which is not what a fit to all rows would have expected.
     n_components
-        How many discriminant directions :meth:`transform` projects on; as many as there are by default.
+        How many discriminant directions :meth:`transform` projects on, at most the smaller of the features and the
+        classes less one; as many as there are by default.
     unbiased
         Whether covariances are divided by n - k ("tied") or n_k - 1 (one per class) instead of n or n_k, the maximum
         likelihood estimate.
@@ -87,7 +91,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
     coef_, intercept_ : ndarray
         The linear form of the log-odds, where they are linear in x: (1, d) and (1,) for two classes, else (k, d), (k,).
     shrinkage_ : float or ndarray of shape (k,)
-        The shrinkage used.
+        The shrinkage used: one for each class with "auto", and where covariances are not shared.
 
     Examples
     --------
@@ -103,12 +107,12 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
     True
     """
 
-    _tuned: ClassVar[dict[str, tuple[tuple[float, ...], float]]] = {"shrinkage": (SHRINKAGES, 0.1)}
+    _tuned: ClassVar[dict[str, Tuned]] = {"shrinkage": Tuned(SHRINKAGES, 0.1, word="cv")}
 
     def __init__(
         self,
         covariance: Literal["tied", "full", "diagonal", "tied_diagonal", "spherical", "tied_spherical"] = "tied",
-        shrinkage: float | Literal["ledoit_wolf", "oas", "auto"] | None = None,
+        shrinkage: float | Literal["auto", "oas", "cv"] | None = None,
         priors: Any = None,
         *,
         missing: Literal["em"] | None = None,
@@ -131,8 +135,8 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
     # What to sum, and how to read it.
 
     def _summed_parameters(self) -> dict[str, Any]:
-        quartic = {"shrinkage": self._params.shrinkage} if self._params.shrinkage == "ledoit_wolf" else {}
-        return {"covariance": self._params.covariance, "missing": self._params.missing, "shrinkage": None, **quartic}
+        quartic = self._params.shrinkage if is_auto(self._params.shrinkage) else None
+        return {"covariance": self._params.covariance, "missing": self._params.missing, "shrinkage": quartic}
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -141,18 +145,34 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         if self.missing not in (None, "em"):
             raise ValueError(f"missing must be None or 'em'; got {self.missing!r}")
         if isinstance(self.shrinkage, str):
-            if self.shrinkage not in ("ledoit_wolf", "oas", "auto"):
+            if self.shrinkage not in ("auto", "oas", "cv"):
                 raise ValueError(
-                    "shrinkage must be a number from 0 to 1, 'ledoit_wolf', 'oas', 'auto' or None; "
-                    f"got {self.shrinkage!r}"
+                    "shrinkage must be a number from 0 to 1, 'auto' (Ledoit and Wolf's), 'oas', 'cv' (chosen by "
+                    f"held-out rows) or None; got {self.shrinkage!r}"
                 )
-            if self.shrinkage != "auto" and STRUCTURES[self.covariance].moments is DiagonalMoments:
+            if self.shrinkage != "cv" and STRUCTURES[self.covariance].moments is DiagonalMoments:
                 raise ValueError(
                     f"shrinkage={self.shrinkage!r} is for tied and full covariances; "
-                    f"for covariance={self.covariance!r} give a number or 'auto'"
+                    f"for covariance={self.covariance!r} give a number or 'cv'"
+                )
+            if self.shrinkage == "auto" and self.missing is not None:
+                raise ValueError(
+                    "shrinkage='auto' needs the fourth moments of complete rows; with missing='em' give a number, "
+                    "'oas' or 'cv'"
                 )
         elif self.shrinkage is not None and not 0 <= self.shrinkage <= 1:
             raise ValueError(f"shrinkage must be a number from 0 to 1; got {self.shrinkage!r}")
+        if self.n_components is not None and not (isinstance(self.n_components, Integral) and self.n_components >= 1):
+            raise ValueError(f"n_components must be a whole number of 1 or more, or None; got {self.n_components!r}")
+
+    def _check_read(self) -> None:
+        super()._check_read()
+        wanted, classes, features = self._params.n_components, len(self.classes_), self.n_features_in_
+        if wanted is not None and wanted > min(features, classes - 1):
+            raise ValueError(
+                "n_components cannot be larger than min(n_features, n_classes - 1); got "
+                f"{wanted} for {features} features and {classes} classes"
+            )
 
     @property
     def _structure(self) -> Structure:
@@ -162,7 +182,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         return super()._sum_in_database(sums, labels) if self._params.missing is None else None
 
     def _summariser(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
-        if self._params.shrinkage == "ledoit_wolf":
+        if is_auto(self._params.shrinkage):
             return QuarticMoments.over(labels)
         if self._structure.moments is DiagonalMoments:
             return DiagonalMoments.over(labels, self._params.missing == "em")
@@ -191,6 +211,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
             statistics,
             self._structure,
             self._setting("shrinkage"),
+            prior=self._prior(statistics),
             unbiased=bool(self._params.unbiased),
         )
         try:
@@ -242,7 +263,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
 
     @read_attribute
     def shrinkage_(self) -> Any:
-        """The shrinkage used: one share, or one per class."""
+        """The shrinkage used: one share, or one for each class."""
         return shrinkage_share(self.statistics_, self._structure, self._setting("shrinkage"))
 
     def _theta(self) -> tuple[FloatArray, FloatArray]:

@@ -16,7 +16,7 @@ from suffice.estimator import read_attribute
 from suffice.families import Family, as_family
 from suffice.families.base import hold_inside
 from suffice.families.priors import check_alpha, pseudo_mean, require_evidence, require_known
-from suffice.generative.base import PriorsGiven, check_smoothing
+from suffice.generative.base import PriorsGiven, Tuned, check_smoothing
 from suffice.generative.conditional import Linear
 from suffice.generative.discrete import ALPHAS
 from suffice.kernels import Batch
@@ -60,7 +60,7 @@ class FamilyNB(PriorsGiven):
     array(['few', 'many'], dtype='<U4')
     """
 
-    _tuned: ClassVar[dict[str, tuple[tuple[float, ...], float]]] = {"alpha": (ALPHAS, 1.0)}
+    _tuned: ClassVar[dict[str, Tuned]] = {"alpha": Tuned(ALPHAS, 1.0)}
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from suffice.estimator import read_attribute
 from suffice.families.priors import smoothing_strength
 from suffice.generative import leave_one_out
-from suffice.generative.base import PriorsGiven, check_smoothing
+from suffice.generative.base import PriorsGiven, Tuned, check_smoothing
 from suffice.generative.discrete import ALPHAS
 from suffice.generative.independent import Independent, added_to_variance, added_variance, smoothed
 from suffice.kernels import Batch
@@ -58,7 +58,7 @@ class GaussianNB(PriorsGiven):
            [ 2.        ,  1.33333333]])
     """
 
-    _tuned: ClassVar[dict[str, tuple[tuple[float, ...], float]]] = {"alpha": ((0.0, *ALPHAS), 0.0)}
+    _tuned: ClassVar[dict[str, Tuned]] = {"alpha": Tuned((0.0, *ALPHAS), 0.0)}
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ from suffice.data.sql import DatabaseSums
 from suffice.estimator import read_attribute
 from suffice.families.priors import check_alpha
 from suffice.generative import columns as tables
-from suffice.generative.base import PriorsGiven, is_auto
+from suffice.generative.base import PriorsGiven, Tuned, is_auto
 from suffice.generative.columns import Name
 from suffice.generative.discrete import ALPHAS
 from suffice.generative.event_models import Arrivals, Categories, Presences
@@ -92,7 +92,7 @@ class MixedNB(PriorsGiven):
     array(['sold', 'empty'], dtype='<U5')
     """
 
-    _tuned: ClassVar[dict[str, tuple[tuple[float, ...], float]]] = {"alpha": (ALPHAS, 1.0)}
+    _tuned: ClassVar[dict[str, Tuned]] = {"alpha": Tuned(ALPHAS, 1.0)}
 
     column_kinds_: dict[Name, str]
     _library: Any  # of the data frame that came first; None: there was none

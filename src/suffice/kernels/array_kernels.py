@@ -178,11 +178,11 @@ class ArrayKernels(ArrayScores, ArrayWalks):
 
     @in_blocks
     def quartic_moments(self, batch: Batch, classes: int, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the sums of ||z||^2 z, (k, d), and of ||z||^4, (k,), per class, with z = x - mean of the class."""
+        """Return the sums of z_j^2 z_l and of z_j^2 z_l^2 per class, (k, d, d), with z = x - mean of the class."""
         mean = np.asarray(mean, dtype=np.float64)
         inputs.check_classes(classes, batch.y)
         inputs.check_mean(mean, classes, batch.features)
-        return quartic_sums(self._blocks(batch, 3 * classes + 4 * batch.features), mean)
+        return quartic_sums(self._blocks(batch, 3 * classes + 6 * batch.features), mean)
 
     @in_blocks
     def normal_equations(self, batch: Batch) -> tuple[float, FloatArray, FloatArray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
@@ -95,16 +96,10 @@ class FullSpread:
 
     def add(self, deviations: Array, steps: Array, members: Members) -> None:
         """Add each class's products to its scatter; rows are grouped by class first, so each is multiplied once."""
-        xp = self._xp
-        grouped = xp.take(deviations, xp.argsort(members.codes), axis=0)
-        ends = np.cumsum(to_host(xp.sum(members.onehot, axis=0)).astype(np.int64))
-        start = 0
-        for code, end in enumerate(ends.tolist()):
-            if end > start:
-                rows, step = grouped[start:end, :], steps[code : code + 1, :]
-                products = xp.matrix_transpose(rows) @ rows + xp.matrix_transpose(step) @ step
-                self._scatters[code] = self._scatters[code] + products
-            start = end
+        transpose = self._xp.matrix_transpose
+        for code, rows in _each_class(deviations, members):
+            step = steps[code : code + 1, :]
+            self._scatters[code] = self._scatters[code] + (transpose(rows) @ rows + transpose(step) @ step)
 
     def finished(self) -> FloatArray:
         """Return the sums on the host."""
@@ -195,27 +190,45 @@ class RunningMoments:
         return weights, mean, spread, cells
 
 
+def _each_class(rows: Array, members: Members) -> Iterator[tuple[int, Array]]:
+    """Yield the code of each class that has rows in a block, and these rows."""
+    xp = members.xp
+    grouped = xp.take(rows, xp.argsort(members.codes), axis=0)
+    ends = np.cumsum(to_host(xp.sum(members.onehot, axis=0)).astype(np.int64))
+    start = 0
+    for code, end in enumerate(ends.tolist()):
+        if end > start:
+            yield code, grouped[start:end, :]
+        start = end
+
+
 def quartic_sums(blocks: Blocks, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the sums of ||z||^2 z, (k, d), and of ||z||^4, (k,), per class, with z = x - mean of the class, (k, d)."""
+    """Return the sums of z_j^2 z_l and of z_j^2 z_l^2 per class, (k, d, d), with z = x - mean of the class, (k, d)."""
     xp, centre = blocks.xp, blocks.from_host(mean)
     classes, features = mean.shape
-    cubes, quartic = blocks.zeros(classes, features), blocks.zeros(classes, 1)
+    # Separate arrays, updated one at a time, so that no temporary is k times as large.
+    cubes, quartic = ([blocks.zeros(features, features) for _ in range(classes)] for _ in range(2))
     for block in blocks:
         members = block.members(classes)
         z = block.features() - xp.take(centre, members.codes, axis=0)
-        squares = xp.sum(z * z, axis=1)[:, None]
-        if members.weight is not None:  # 0 times a square that overflows would be NaN
-            squares = xp.where(members.weight[:, None] > 0, squares, xp.zeros_like(squares))
-        cubes = cubes + members.sums(squares * z)
-        quartic = quartic + members.sums(squares * squares)
-    finished = to_host(cubes), to_host(quartic)[:, 0]
+        root = z
+        if members.weight is not None:
+            z = xp.where(members.weight[:, None] > 0, z, xp.zeros_like(z))  # 0 times an overflow would be NaN
+            root = z * xp.sqrt(members.weight)[:, None]
+        for code, rows in _each_class(xp.concat([z * root, root], axis=1), members):
+            squares = xp.matrix_transpose(rows[:, :features])
+            cubes[code] = cubes[code] + squares @ rows[:, features:]
+            quartic[code] = quartic[code] + squares @ rows[:, :features]
+    finished = [
+        np.stack([to_host(sums) for sums in each]).reshape(classes, features, features) for each in (cubes, quartic)
+    ]
     if not all(np.isfinite(sums).all() for sums in finished):
         widest = blocks.zeros(features)
         for block in blocks:
             z = block.features() - xp.take(centre, block.members(classes).codes, axis=0)
             widest = xp.maximum(widest, xp.max(xp.abs(z), axis=0))
         raise errors.feature_overflow(int(np.argmax(to_host(widest))))
-    return finished
+    return finished[0], np.stack([symmetric(sums) for sums in finished[1]]).reshape(finished[1].shape)
 
 
 def symmetric(matrix: FloatArray) -> FloatArray:

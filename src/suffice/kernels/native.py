@@ -122,9 +122,10 @@ class NativeKernels:
         return self._finite(batch, self._per_class(_native.scatter, batch, classes, True, None), scatter=True)
 
     def quartic_moments(self, batch: Batch, classes: int, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the sums of ||z||^2 z and of ||z||^4 per class, with z = x - mean of the class."""
+        """Return the sums of z_j^2 z_l and of z_j^2 z_l^2 per class, with z = x - mean of the class."""
         mean = np.asarray(mean, dtype=np.float64)
         inputs.check_mean(mean, classes, batch.features)
+        self._check_room(batch, classes, batch.features, batch.features)
         self.class_weights(batch, classes)  # bad codes and weights are named here
         return quartic_moments(batch, mean)
 
@@ -661,14 +662,20 @@ def _blame_array(name: str, array: npt.NDArray[Any], batch: Batch, missing: bool
 
 @np.errstate(over="ignore", invalid="ignore")  # overflow is found by what it leaves
 def quartic_moments(batch: Batch, mean: FloatArray, block_bytes: int = _BLOCK_BYTES) -> tuple[FloatArray, FloatArray]:
-    """Return the sums of ||z||^2 z, (k, d), and of ||z||^4, (k,), with z = x - mean of the class, (k, d)."""
-    cubes, quartic = np.zeros_like(mean), np.zeros(len(mean))
+    """Return the sums of z_j^2 z_l and of z_j^2 z_l^2, (k, d, d), with z = x - mean of the class, (k, d)."""
+    d = batch.features
+    cubes, quartic = np.zeros((len(mean), d, d)), np.zeros((len(mean), d, d))
     for z, classes, starts, weight in _deviations(batch, mean, block_bytes):
-        squares = np.einsum("ij,ij->i", z, z)
-        weighted = squares if weight is None else np.where(weight > 0, weight * squares, 0.0)
-        quartic[classes] += np.add.reduceat(weighted * np.where(weighted > 0, squares, 0.0), starts)
-        z *= weighted[:, None]
-        cubes[classes] += np.add.reduceat(z, starts, axis=0)
+        if weight is not None:
+            z[weight == 0] = 0.0  # 0 times a square that overflows would be NaN
+        both = np.concatenate([z, z * z], axis=1)
+        for code, start, stop in zip(classes, starts, (*starts[1:], len(z)), strict=True):
+            own = None if weight is None else weight[start:stop]
+            # The native loop over pairs of columns: BLAS would start threads of its own in each of the engine's.
+            mass, centre, scatter = _native.scatter(both, None, own, int(start), int(stop), 1, True, None)
+            products = scatter + mass[0] * centre[0][:, None] * centre[0]
+            cubes[code] += products[d:, :d]
+            quartic[code] += products[d:, d:]
     if not (np.isfinite(cubes).all() and np.isfinite(quartic).all()):
         blame(batch)
         widest = np.zeros(batch.features)
@@ -689,7 +696,7 @@ def _deviations(
     features = intact(batch.x) if is_csr(batch.x) else batch.x
     weight = None if batch.weight is None else read_column("weight", batch.weight, batch)
     narrow = np.uint16 if len(mean) <= 1 << 16 else np.int64  # 16 bits are sorted by radix
-    height = max(1, block_bytes // (8 * max(1, batch.features)))
+    height = max(len(mean), block_bytes // (8 * max(1, batch.features)))  # a row for each class, at least
     for first in range(0, batch.rows, height):
         rows = slice(first, min(first + height, batch.rows))
         x = _dense_rows(features, slice(batch.start + rows.start, batch.start + rows.stop))

@@ -72,7 +72,7 @@ class Kernels(Protocol):
         """Return class weights, (k,), means, (k, d), and the scatter about the class means, summed, (d, d)."""
 
     def quartic_moments(self, batch: Batch, classes: int, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the sums of ``||z||^2 z``, (k, d), and ``||z||^4``, (k,), per class, with z = x - mean of the class.
+        """Return the sums of z_j^2 z_l and of z_j^2 z_l^2 per class, both (k, d, d), with z = x - mean of the class.
 
         ``mean`` is (k, d), as :meth:`full_moments` returns it.
         """

@@ -1,4 +1,4 @@
-"""Moments of each class up to the fourth power of distance: what Ledoit and Wolf's shrinkage remembers."""
+"""Moments of each class up to the fourth order of pairs of features: the sum for Ledoit and Wolf's shrinkage."""
 
 from __future__ import annotations
 
@@ -7,42 +7,50 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from suffice.statistics.base import FloatArray, Removal
+from suffice.statistics.base import Cost, FloatArray, Removal, placed
 from suffice.statistics.labels import ONE_CLASS, Labels
 from suffice.statistics.moments import EPSILON, FullMoments, check_squares, relative_noise
 
 
 @dataclass(frozen=True, eq=False)
 class QuarticMoments(FullMoments):
-    """Means and scatter of each class, and the third and fourth powers of its rows' distance from the mean.
+    """Means and scatter of each class, and the third and fourth central moments of pairs of features.
 
-    Two groups have the powers about their common mean that each of them has there; moved from its own mean by a step, a
-    group's powers change by what its weight, scatter and cubes say.
+    They give the fourth powers of distances of standardised rows, in any units of the features. Two groups have the
+    moments about their common mean that each of them has there; moved from its own mean by a step, a group's moments
+    change by what its weight, scatter and third moments say.
 
     Examples
     --------
     >>> from suffice.kernels import Batch, ThreadEngine
     >>> moments = ThreadEngine().accumulate(QuarticMoments.over(), Batch(np.array([[0.0], [0.0], [3.0]])))
-    >>> moments.spread.ravel(), moments.cubes.ravel(), moments.quartic  # of -1, -1 and 2
+    >>> moments.spread.ravel(), moments.cubes.ravel(), moments.quartic.ravel()  # of -1, -1 and 2
     (array([6.]), array([6.]), array([18.]))
     """
 
-    cubes: FloatArray  # (k, d), the sum of ||z||^2 z
-    quartic: FloatArray  # (k,), the sum of ||z||^4
+    cubes: FloatArray  # (k, d, d), the sums of z_j^2 z_l
+    quartic: FloatArray  # (k, d, d), the sums of z_j^2 z_l^2
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
-        return {**super()._shapes(), "cubes": self.mean.shape, "quartic": self.weights.shape}
+        shapes = super()._shapes()
+        return {**shapes, "cubes": shapes["spread"], "quartic": shapes["spread"]}
 
     @classmethod
     def zero(cls) -> Self:
         """Return the moments of no rows."""
-        return cls(Labels(), np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0, 0)), np.zeros((0, 0)), np.zeros(0))
+        return cls(Labels(), np.zeros(0), np.zeros((0, 0)), *(np.zeros((0, 0, 0)) for _ in range(3)))
 
     @classmethod
     def of(cls, batch: Any, kernels: Any, labels: Labels = ONE_CLASS) -> Self:
         """Return the moments of one batch, whose y holds codes into ``labels``; the rows are read twice."""
         weights, mean, spread = kernels.full_moments(batch, len(labels))
         return cls(labels, weights, mean, spread, *kernels.quartic_moments(batch, len(labels), mean))
+
+    @classmethod
+    def cost_of(cls, batch: Any, labels: Labels = ONE_CLASS, *what: Any) -> Cost:
+        """Return the cost of the sums: the products of rows with twice the features, and three arrays (k, d, d)."""
+        cost = super().cost_of(batch, labels)
+        return Cost(5 * cost.work, 3 * cost.result)
 
     def _full(self) -> FullMoments:
         return FullMoments(self.labels, self.weights, self.mean, self.spread)
@@ -55,8 +63,7 @@ class QuarticMoments(FullMoments):
         if labels == self.labels:
             return self
         places = labels.positions(self.labels)
-        cubes, quartic = np.zeros((len(labels), self.features)), np.zeros(len(labels))
-        cubes[places], quartic[places] = self.cubes, self.quartic
+        cubes, quartic = (placed(array, places, len(labels)) for array in (self.cubes, self.quartic))
         return self._beside(self._full().aligned(labels), cubes, quartic)
 
     def scaled(self, factor: float) -> Self:
@@ -72,79 +79,85 @@ class QuarticMoments(FullMoments):
     def _minus(self, other: Self) -> Removal:
         whole, part = self._paired(other)
         full, lost, place = whole._full()._minus(part._full())
-        stays = full.weights > 0
+        stays = (full.weights > 0)[:, None, None]
         gone = part._about(whole.mean)
         back = _Move(full, whole.mean)  # from the mean of what stays to the mean of all
-        cubes = np.where(stays[:, None], whole.cubes - gone.cubes - back.cubes, 0.0)
+        cubes = np.where(stays, whole.cubes - gone.cubes - back.cubes, 0.0)
         before = np.where(stays, whole.quartic, 0.0)
         quartic = np.where(stays, whole.quartic - gone.quartic - back.quartic(cubes), 0.0)
         # Rounding blurs the terms, and the means between which they are taken; cubes lose less than fourth powers do.
-        growth = np.where(stays, whole.weights / np.where(stays, full.weights, 1.0), 0.0) * (part.weights > 0)
-        blur = EPSILON * (_norm(whole.mean) + _norm(part.mean)) * growth
+        counts = np.where(full.weights > 0, full.weights, 1.0)
+        growth = np.where(full.weights > 0, whole.weights / counts, 0.0) * (part.weights > 0)
+        blur = EPSILON * (np.abs(whole.mean) + np.abs(part.mean)) * growth[:, None]
         doubt = EPSILON * (before + np.where(stays, part.quartic, 0.0))
-        for group, size, distance in (
-            (whole, _cubes_at_most(whole), back.distance),
-            (part, _cubes_at_most(part), _Move(part, whole.mean).distance),
-            (full, _norm(cubes), back.distance),
+        for group, size, step in (
+            (whole, _cubes_at_most(whole), back.step),
+            (part, _cubes_at_most(part), _Move(part, whole.mean).step),
+            (full, np.abs(cubes), back.step),
         ):
-            reach = _reach(group, size, distance)
-            doubt = doubt + np.where(stays, _reach(group, size, distance + blur) - (1 - EPSILON) * reach, 0.0)
+            reach = _reach(group, size, np.abs(step))
+            doubt = doubt + np.where(stays, _reach(group, size, np.abs(step) + blur) - (1 - EPSILON) * reach, 0.0)
         check_squares(before, quartic, doubt, whole.weight, "sum of fourth powers")
-        noise = relative_noise(before, quartic, doubt)
+        # The shrinkage reads their sum, each in units of the variances.
+        units = _divided_by_variances(full, before), _divided_by_variances(full, quartic)
+        noise = relative_noise(*units, _divided_by_variances(full, doubt))
         return Removal(self._beside(full, cubes, quartic), max(lost, float(np.log10(noise.max(initial=1.0)))), place)
 
     def _about(self, centre: FloatArray) -> _Powers:
-        """Return the cubes and fourth powers of distances from another centre, (k, d)."""
+        """Return the third and fourth moments about another centre, (k, d)."""
         move = _Move(self, centre)
         return _Powers(self.cubes + move.cubes, self.quartic + move.quartic(self.cubes))
 
 
 class _Powers(NamedTuple):
-    cubes: FloatArray  # (k, d)
-    quartic: FloatArray  # (k,)
+    cubes: FloatArray  # (k, d, d)
+    quartic: FloatArray  # (k, d, d)
 
 
 class _Move:
-    """What cubes and fourth powers gain where distances are taken from a centre, not from the mean.
+    """What third and fourth moments gain where they are taken about a centre, not about the mean.
 
-    With the step s from the mean to the centre, w the weight and S the scatter, and since the z sum to 0:
-    the cubes gain -(tr S + w s's) s - 2 S s, and the fourth powers -4 s'cubes + 4 s'S s + 2 s's tr S + w (s's)^2.
+    With the step s from the mean to the centre, w the weight and S the scatter, and since the z sum to 0, the sum of
+    z_j^2 z_l gains -S_jj s_l - 2 s_j S_jl - w s_j^2 s_l, and with C its value about the mean, the sum of z_j^2 z_l^2
+    gains S_jj s_l^2 + S_ll s_j^2 + 4 s_j s_l S_jl + w s_j^2 s_l^2 - 2 s_l C_jl - 2 s_j C_lj.
     """
 
     def __init__(self, group: FullMoments, centre: FloatArray) -> None:
         # A class without rows has no mean to step from.
-        self._step = np.where(group.weights[:, None] > 0, centre - group.mean, 0.0)
-        self._squared = (self._step**2).sum(axis=1)
-        self._trace = np.trace(group.spread, axis1=1, axis2=2)
-        self._weights = group.weights
-        self._pull = np.einsum("kij,kj->ki", group.spread, self._step)
-
-    @property
-    def distance(self) -> FloatArray:
-        """The length of the step, (k,)."""
-        return np.asarray(np.sqrt(self._squared))
+        self.step = np.where(group.weights[:, None] > 0, centre - group.mean, 0.0)  # (k, d)
+        self._group = group
 
     @property
     def cubes(self) -> FloatArray:
-        """What the cubes gain, (k, d)."""
-        return np.asarray(-(self._trace + self._weights * self._squared)[:, None] * self._step - 2 * self._pull)
+        """What the third moments gain, (k, d, d)."""
+        group, down, across = self._group, self.step[:, :, None], self.step[:, None, :]
+        own = np.diagonal(group.spread, axis1=1, axis2=2)[:, :, None] + group.weights[:, None, None] * down**2
+        return np.asarray(-own * across - 2 * down * group.spread)
 
     def quartic(self, cubes: FloatArray) -> FloatArray:
-        """Return what the fourth powers gain, (k,), given the cubes about the mean."""
-        products = (self._step * (self._pull - cubes)).sum(axis=1)
-        return np.asarray(4 * products + (2 * self._trace + self._weights * self._squared) * self._squared)
+        """Return what the fourth moments gain, (k, d, d), given the third moments about the mean."""
+        group, down, across = self._group, self.step[:, :, None], self.step[:, None, :]
+        half = np.diagonal(group.spread, axis1=1, axis2=2)[:, :, None] * across**2 - 2 * across * cubes
+        both = 4 * group.spread + group.weights[:, None, None] * down * across
+        return np.asarray(half + half.swapaxes(1, 2) + down * across * both)
 
 
-def _norm(rows: FloatArray) -> FloatArray:
-    return np.asarray(np.linalg.norm(rows, axis=1))
+def _divided_by_variances(group: FullMoments, quartic: FloatArray) -> FloatArray:
+    """Return the sum of fourth moments in units of the variances of a group, (k,)."""
+    own = np.diagonal(group.spread, axis1=1, axis2=2)
+    units = np.where(own > 0, own, np.inf)
+    return np.asarray(np.einsum("kij,ki,kj->k", quartic, 1 / units, 1 / units))
 
 
 def _cubes_at_most(group: QuarticMoments) -> FloatArray:
-    """Return what the length of the cubes cannot exceed, (k,), by Cauchy and Schwarz."""
-    return np.asarray(np.sqrt(np.maximum(group.quartic * np.trace(group.spread, axis1=1, axis2=2), 0.0)))
+    """Return what third moments cannot exceed, (k, d, d), by Cauchy and Schwarz."""
+    own = np.diagonal(group.spread, axis1=1, axis2=2)[:, :, None]
+    return np.asarray(np.sqrt(np.maximum(group.quartic * own, 0.0)))
 
 
-def _reach(group: FullMoments, cubes: FloatArray, distance: FloatArray) -> FloatArray:
-    """Return the most that a step of this length can change the fourth powers, (k,)."""
-    trace = np.trace(group.spread, axis1=1, axis2=2)
-    return np.asarray(4 * distance * cubes + 6 * distance**2 * trace + group.weights * distance**4)
+def _reach(group: FullMoments, cubes: FloatArray, step: FloatArray) -> FloatArray:
+    """Return the most that a step of this size can change the fourth moments, (k, d, d)."""
+    down, across = step[:, :, None], step[:, None, :]
+    half = np.diagonal(group.spread, axis1=1, axis2=2)[:, :, None] * across**2 + 2 * across * cubes
+    both = 4 * np.abs(group.spread) + group.weights[:, None, None] * down * across
+    return np.asarray(half + half.swapaxes(1, 2) + down * across * both)

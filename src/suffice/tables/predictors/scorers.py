@@ -81,7 +81,7 @@ def _read_coefficients(contents: Contents) -> LinearScores:
 def _read_discriminant(contents: Contents) -> Joint | None:
     settings, statistics = contents.settings, contents.statistics["sum"]
     given = decode_parameters(_fitted_parameters(settings))
-    unsettled = (None, "auto")  # chosen on held-out rows, or dependent on whether the covariance is singular
+    unsettled = (None, "cv")  # chosen on held-out rows, or dependent on whether the covariance is singular
     if not isinstance(statistics, ClassMoments) or given["shrinkage"] in unsettled or given["temperature"] == "auto":
         return None
     labels = Labels(tuple(settings["classes"]["names"]))
@@ -92,5 +92,5 @@ def _read_discriminant(contents: Contents) -> Joint | None:
     else:
         prior = validation.priors(given["priors"], labels)
     structure, unbiased = STRUCTURES[given["covariance"]], bool(given.get("unbiased", False))
-    conditional = estimate_gaussians(statistics, structure, given["shrinkage"], unbiased=unbiased)
+    conditional = estimate_gaussians(statistics, structure, given["shrinkage"], prior=prior, unbiased=unbiased)
     return Joint(labels, prior, conditional, float(given["temperature"]))
