@@ -1,4 +1,4 @@
-"""Commands that predict from a file import neither scikit-learn nor scipy.stats, which take a second."""
+"""Commands that need no estimator import neither scikit-learn nor scipy.stats, which take a second."""
 
 from __future__ import annotations
 
@@ -46,6 +46,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     TableModel("nb", columns={"note": "ignore"}).fit(folder / "table.csv", "y").save(folder / "no-text")
     TableModel("logistic", columns={"note": "ignore"}).fit(folder / "table.csv", "y").save(folder / "no-text-logistic")
     return folder
+
+
+def test_fit_of_naive_bayes_does_not_import_scikit_learn(folder: Path) -> None:
+    command = ("fit", "table.csv", "--target", "y", "--model", "nb", "-o", "fitted")
+    assert not {*SLOW} & {*slow_imports(folder, *command)}
 
 
 @pytest.mark.parametrize("model", ["nb", "gda", "logistic", "softmax", "additive"])

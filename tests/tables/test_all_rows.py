@@ -17,8 +17,7 @@ from sklearn.base import clone
 import suffice
 import suffice.data.spill
 from suffice.statistics import Labels
-from suffice.tables import model as table_model
-from suffice.tables import scan
+from suffice.tables import fitting, scan
 from suffice.tables.compact_rows import CompactRows
 from suffice.tables.encoding import Targets
 from suffice.tables.predictors import linear
@@ -31,7 +30,7 @@ ROWS = 6000
 def few_rows_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw few rows, read small batches, keep hardly any in memory, and solve to the last digits."""
     monkeypatch.setattr(scan, "COMPARISON_ROWS", 800)
-    monkeypatch.setattr(table_model, "DRAWN", 900)
+    monkeypatch.setattr(fitting, "DRAWN", 900)
     monkeypatch.setattr(suffice.data.spill, "IN_MEMORY", 5000)
     monkeypatch.setattr(linear, "_CLOSE", 1e-12)
     monkeypatch.setattr(duckdb, "BATCH", 2048)
@@ -133,7 +132,7 @@ def test_the_model_that_auto_chooses_is_fitted_to_all_rows(table: tuple[Path, pd
 def test_rows_are_drawn_where_all_would_take_too_long(
     monkeypatch: pytest.MonkeyPatch, table: tuple[Path, pd.DataFrame]
 ) -> None:
-    monkeypatch.setattr(table_model, "PRODUCTS", 1e4)
+    monkeypatch.setattr(fitting, "PRODUCTS", 1e4)
     assert fit(table[0], "sold", "logistic").fitted_rows_ == 900
     assert fit(table[0], "sold", "logistic", most_rows=None).fitted_rows_ == ROWS
 
@@ -201,10 +200,10 @@ import resource, sys
 import numpy as np
 import pyarrow as pa
 import suffice, suffice.data.spill
-from suffice.tables import model, scan
+from suffice.tables import fitting, scan
 from suffice.tables.sources.base import ArrowSource
 
-model.DRAWN = scan.COMPARISON_ROWS = 2000
+fitting.DRAWN = scan.COMPARISON_ROWS = 2000
 suffice.data.spill.IN_MEMORY = 1 << 22
 
 def batches(count):

@@ -17,7 +17,7 @@ import pytest
 
 import suffice
 from suffice.statistics import Labels
-from suffice.tables import TableError, TableModel, fit, open_table, row_sample, scan
+from suffice.tables import TableError, TableModel, fit, fitting, open_table, row_sample, scan
 from suffice.tables.encoding import Block
 from suffice.tables.pushdown import database as table_database
 from suffice.tables.pushdown import scan as database_scan
@@ -428,7 +428,7 @@ def test_a_model_does_not_depend_on_where_its_rows_lie_nor_on_their_order(
     put: Put, model: str, compared: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scan, "COMPARISON_ROWS", compared)
-    monkeypatch.setattr(TableModel, "_drawn", lambda self, schema: 30_000)  # all are drawn, and some are compared by
+    monkeypatch.setattr(fitting, "_drawn", lambda model, schema: 30_000)  # all are drawn, and some are compared by
     rows = overlapping()
     here = fit(rows, "sold", model, folds=2)
     expected = here.predict_proba(rows)

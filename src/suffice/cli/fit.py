@@ -135,9 +135,10 @@ def fit(
     source = open_table(table, kinds, **options)
     if ledger or choose_database(source, in_database, model) is None:
         source = PrefetchedSource(source)  # reads during the imports below
-    from suffice.tables import TableModel
+    from suffice.tables.fitted import FittedTable
+    from suffice.tables.fitting import fit_table
 
-    unfitted = TableModel(
+    fitted = FittedTable(
         model,
         columns=kinds,
         task=task,
@@ -148,7 +149,7 @@ def fit(
         ledger=ledger,
     )
     with progress_bar(quiet) as watch:
-        fitted = unfitted.fit(source, target, watch=watch)
+        fit_table(fitted, source, target, watch)
     if output is not None:
         save_model(fitted, output)
     if as_json:

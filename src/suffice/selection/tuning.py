@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,12 @@ LEAST = float(np.log(np.finfo(np.float64).eps))
 #: The range of temperatures that rows may choose from, and how many of them are tried before the best is refined.
 COLDEST, HOTTEST = 0.05, 100.0
 _GRID = 16
+#: Of Brent's method: the smaller part of a golden section, the digits of a function near its minimum, the tolerance,
+#: and the number of steps after which it stops in any case.
+_GOLDEN = (3 - math.sqrt(5)) / 2
+_EXACT = math.sqrt(np.finfo(np.float64).eps)
+_TOLERANCE = 1e-6
+_MOST_STEPS = 100
 
 
 class Choice(NamedTuple):
@@ -126,5 +133,53 @@ def best_temperature(joint: FloatArray, codes: npt.NDArray[np.int64], weights: F
     grid = np.linspace(np.log(COLDEST), np.log(HOTTEST), _GRID)
     best = int(np.argmin([cost(each) for each in grid]))
     bounds = (grid[max(best - 1, 0)], grid[min(best + 1, _GRID - 1)])
-    found = scipy.optimize.minimize_scalar(cost, bounds=bounds, method="bounded", options={"xatol": 1e-6})
-    return float(np.exp(found.x)) if found.fun < cost(0.0) else 1.0
+    found, least = minimise_within(cost, *bounds)
+    return float(np.exp(found)) if least < cost(0.0) else 1.0
+
+
+def minimise_within(cost: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
+    """Return the minimum of a unimodal function within bounds, to 1e-6, and its value.
+
+    Brent's method: the minimum of the parabola through the best three points, or a golden section of the larger side
+    where the parabola is refused. The ends themselves are not evaluated. scipy.optimize has the same method, and takes
+    longer to import than a small model takes to fit.
+
+    Examples
+    --------
+    >>> x, value = minimise_within(lambda x: (x - 2) ** 2 + 1, 0.0, 5.0)
+    >>> round(x, 6), round(value, 6)
+    (2.0, 1.0)
+    """
+    best = second = third = low + _GOLDEN * (high - low)
+    at_best = at_second = at_third = cost(best)
+    step = before = 0.0  # the last two steps
+    for _ in range(_MOST_STEPS):
+        middle = (low + high) / 2
+        least = _EXACT * abs(best) + _TOLERANCE / 3  # points that are closer cannot be told apart
+        if abs(best - middle) <= 2 * least - (high - low) / 2:
+            break
+        r = (best - second) * (at_best - at_third)
+        q = (best - third) * (at_best - at_second)
+        p = (best - third) * q - (best - second) * r
+        q = 2 * (q - r)
+        p, q = (-p, q) if q > 0 else (p, -q)
+        if abs(before) > least and abs(p) < abs(q * before / 2) and q * (low - best) < p < q * (high - best):
+            before, step = step, p / q
+            if min(best + step - low, high - best - step) < 2 * least:
+                step = least if best < middle else -least
+        else:
+            before = (low if best >= middle else high) - best
+            step = _GOLDEN * before
+        trial = best + (step if abs(step) >= least else least if step > 0 else -least)
+        at_trial = cost(trial)
+        if at_trial <= at_best:
+            low, high = (best, high) if trial >= best else (low, best)
+            third, second, best = second, best, trial
+            at_third, at_second, at_best = at_second, at_best, at_trial
+        else:
+            low, high = (trial, high) if trial < best else (low, trial)
+            if at_trial <= at_second or second == best:
+                third, second, at_third, at_second = second, trial, at_second, at_trial
+            elif at_trial <= at_third or third in (best, second):
+                third, at_third = trial, at_trial
+    return best, at_best

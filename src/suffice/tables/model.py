@@ -3,39 +3,19 @@
 from __future__ import annotations
 
 import copy
-import time
-from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from suffice.model_types import MODEL_TYPES, ModelType
 from suffice.statistics import Labels, Parts
 from suffice.store import Contents
-from suffice.tables import scan
-from suffice.tables.candidates import candidates, find_model_type
-from suffice.tables.encoding import Block, numeric_ranges
 from suffice.tables.errors import TableError
-from suffice.tables.fitted import FittedTable, join_ranges, with_target
-from suffice.tables.ledger import Ledger
-from suffice.tables.model_search import evaluate_candidates
-from suffice.tables.predictors import Predictor, make_predictor
-from suffice.tables.predictors.linear import LinearPredictor
-from suffice.tables.predictors.naive_bayes import NaiveBayesPredictor
-from suffice.tables.pushdown.database import PushdownError, TableDatabase, choose_database, is_faster_in_database
-from suffice.tables.pushdown.scan import DatabaseScan
-from suffice.tables.schema import Schema
+from suffice.tables.fitted import FittedTable, join_ranges
+from suffice.tables.fitting import fit_table
 from suffice.tables.sources import open_table
-from suffice.tables.sources.base import Source, Watch
-
-#: With ``most_rows="auto"``, regressions are fitted to all rows if a pass takes at most ``PRODUCTS`` products, and to
-#: ``DRAWN`` random rows otherwise.
-PRODUCTS = 2e9
-DRAWN = 500_000
+from suffice.tables.sources.base import Watch
 
 
 class TableModel(FittedTable, BaseEstimator):  # type: ignore[misc]
@@ -121,135 +101,8 @@ class TableModel(FittedTable, BaseEstimator):  # type: ignore[misc]
         watch
             Progress callback: called with the current step, the amount done, and the total if it is known.
         """
-        if self.folds < 2:
-            raise ValueError(f"folds must be 2 or more; got {self.folds!r}")
-        if self.most_rows not in (None, "auto") and not (isinstance(self.most_rows, int) and self.most_rows >= 1):
-            raise ValueError(f"most_rows must be 1 or more, 'auto', or None for all rows; got {self.most_rows!r}")
-        if self.ledger and self.in_database:
-            raise ValueError("ledger=True reads every row: leave out in_database=True")
-        strings = [str(name) for name, kind in (self.columns or {}).items() if kind in ("category", "text")]
-        source, name = with_target(table, target, strings=strings)
-        start = time.perf_counter()
-
-        database = None if self.ledger else choose_database(source, self.in_database, self.model)
-        try:
-            with closing(self._read(source, name, database, watch)) as found:
-                self._select_and_fit(found, watch)
-        finally:
-            if database is not None:
-                database.close()
-        self.seconds_ = time.perf_counter() - start
+        fit_table(self, table, target, watch)
         return self
-
-    def _read(
-        self, source: Source, target: str, database: TableDatabase | None, watch: Watch | None
-    ) -> scan.ScanResult:
-        """Scan a table: in its database if possible, else by reading it."""
-        asked, note = (target, self.columns, self.task, self._drawn, self._summed), ""
-        if database is not None:
-            try:
-                return scan.scan_table(DatabaseScan(source, database, self.random_state, watch), *asked)
-            except PushdownError as error:
-                if self.in_database:
-                    raise
-                note = str(error)
-        ledger = Ledger.empty(self.random_state) if self.ledger else None
-        return scan.scan_table(
-            scan.StreamScan(source, self.random_state, watch, note, ledger, self._may_cache_rows()), *asked
-        )
-
-    def _may_cache_rows(self) -> bool:
-        """Whether the model may be a regression that is fitted to all rows, in several passes."""
-        named = MODEL_TYPES.get(self.model)
-        return self.most_rows in (None, "auto") and (named is None or named.is_penalised)
-
-    def _drawn(self, schema: Schema) -> int:
-        """Return the size of the sample that is drawn while a table is read.
-
-        Models are compared on the sample. It is larger if models are fitted to it, unless they are fitted to cached
-        rows.
-        """
-        if self._may_cache_rows() or (self.model != "auto" and find_model_type(self.model, schema).exact):
-            return scan.COMPARISON_ROWS
-        return self._most_fitted or scan.COMPARISON_ROWS
-
-    @property
-    def _most_fitted(self) -> int | None:
-        """Maximum number of rows for models that are neither fitted from sums nor in passes over all rows."""
-        if self.most_rows is None:
-            return None
-        return max(DRAWN if isinstance(self.most_rows, str) else self.most_rows, scan.COMPARISON_ROWS)
-
-    def _summed(self, schema: Schema) -> ModelType | None:
-        """Return the model whose sums are computed while rows are read: the one that the user names, if it has sums."""
-        model_type = None if self.model == "auto" else find_model_type(self.model, schema)
-        return model_type if model_type is not None and model_type.exact and model_type.reads != "cells" else None
-
-    def _select_and_fit(self, found: scan.ScanResult, watch: Watch | None) -> None:
-        """Choose a model, and fit it to all rows."""
-        schema, labels = found.schema, found.labels
-        sample, values = found.comparison_sample(self.random_state)
-        auto = self.model == "auto"
-        model_types = candidates(schema, len(labels), found.rows) if auto else [find_model_type(self.model, schema)]
-        self.candidates_ = evaluate_candidates(
-            model_types, sample, values, schema.task, labels, self.folds, self.random_state, watch
-        )
-        best = self.candidates_[0]
-        if auto and best.why:
-            raise TableError(f"no model can be fitted to these rows ({best.model}: {best.why})")
-        model_type = find_model_type(best.model, schema)
-        if watch is not None:
-            watch(f"fitting {model_type.name}", 0, None)
-        self.summed_, self.summed_note_ = found.where, found.note
-        self.predictor_ = self._fitted(model_type, best.penalty, found, sample, values)
-        if model_type.is_tempered:
-            self.predictor_.inner = self.predictor_.inner.with_params(temperature=best.temperature)
-        self._description = None if isinstance(self.predictor_, NaiveBayesPredictor) else found.description
-        self.schema_, self.model_ = schema, model_type.name
-        self._labels, self._bins = labels, found.bins
-        self.ledger_ = found.ledger if model_type.exact else None
-        self.rows_, self.skipped_ = found.rows, found.skipped
-        self.ranges_ = numeric_ranges(sample)
-        if schema.task != "classes":
-            self.ranges_[schema.target] = float(values.min()), float(values.max())
-        self._noise = 0.0
-        if schema.task == "numbers":
-            self._noise = float(np.sqrt(np.mean((values - self.predictor_.predict(sample)) ** 2)))
-
-    def _fitted(
-        self, model_type: ModelType, penalty: float, found: scan.ScanResult, sample: Block, values: npt.NDArray[Any]
-    ) -> Predictor:
-        """Return the model fitted to all rows, or to as many as it may use."""
-        predictor = make_predictor(model_type, found.schema.task, found.labels, penalty)
-        self.fitted_rows_ = found.rows
-        if isinstance(predictor, NaiveBayesPredictor):
-            predictor.inner = found.description
-            return predictor
-        if found.summed is not None:
-            return found.summed
-        predictor.prepare(sample)
-        if found.rows > sample.rows:
-            predictor.extend_levels(found.description)
-        if found.sums is not None and isinstance(predictor, LinearPredictor) and model_type.exact:
-            if self.in_database or is_faster_in_database(predictor.design.width):
-                return found.sums.fit_linear(predictor, sample, values)
-            self.summed_ += f", of products {scan.HERE}"
-        if model_type.exact:
-            return predictor.learn(found.all_rows())
-        if (
-            isinstance(predictor, LinearPredictor)
-            and found.rows > DRAWN
-            and self._takes_all_rows(predictor, found, sample)
-        ):
-            return predictor.learn_in_passes(partial(found.all_rows, packed=True), found.rows)
-        self.fitted_rows_ = min(found.rows, self._most_fitted or found.rows)
-        return predictor.learn(found.drawn_again(self.fitted_rows_, self.random_state))
-
-    def _takes_all_rows(self, predictor: LinearPredictor, found: scan.ScanResult, sample: Block) -> bool:
-        """Whether a regression is fitted to all rows of a large table."""
-        if self.most_rows != "auto":
-            return self.most_rows is None
-        return found.has_cached_rows and found.rows * predictor.row_products(sample) <= PRODUCTS
 
     def __add__(self, other: Any) -> Self:
         if not isinstance(other, TableModel):

@@ -1,0 +1,184 @@
+"""The fit of a model of a table: read the rows, choose a model by cross-validation, fit it to all rows."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.model_types import MODEL_TYPES, ModelType
+from suffice.tables import scan
+from suffice.tables.candidates import candidates, find_model_type
+from suffice.tables.encoding import Block, numeric_ranges
+from suffice.tables.errors import TableError
+from suffice.tables.fitted import FittedTable, with_target
+from suffice.tables.ledger import Ledger
+from suffice.tables.model_search import evaluate_candidates
+from suffice.tables.predictors import Predictor, make_predictor
+from suffice.tables.predictors.linear import LinearPredictor
+from suffice.tables.predictors.naive_bayes import NaiveBayesPredictor
+from suffice.tables.pushdown.database import PushdownError, TableDatabase, choose_database, is_faster_in_database
+from suffice.tables.pushdown.scan import DatabaseScan
+from suffice.tables.schema import Schema
+from suffice.tables.sources.base import Source, Watch
+
+#: With ``most_rows="auto"``, regressions are fitted to all rows if a pass takes at most ``PRODUCTS`` products, and to
+#: ``DRAWN`` random rows otherwise.
+PRODUCTS = 2e9
+DRAWN = 500_000
+
+
+def fit_table(model: FittedTable, table: Any, target: Any, watch: Watch | None = None) -> None:
+    """Fit a model with these parameters to a table, and set its attributes.
+
+    Parameters
+    ----------
+    model
+        The parameters; receives the fit.
+    table, target, watch
+        As :meth:`suffice.tables.TableModel.fit` takes them.
+    """
+    if model.folds < 2:
+        raise ValueError(f"folds must be 2 or more; got {model.folds!r}")
+    if model.most_rows not in (None, "auto") and not (isinstance(model.most_rows, int) and model.most_rows >= 1):
+        raise ValueError(f"most_rows must be 1 or more, 'auto', or None for all rows; got {model.most_rows!r}")
+    if model.ledger and model.in_database:
+        raise ValueError("ledger=True reads every row: leave out in_database=True")
+    strings = [str(name) for name, kind in (model.columns or {}).items() if kind in ("category", "text")]
+    source, name = with_target(table, target, strings=strings)
+    start = time.perf_counter()
+
+    database = None if model.ledger else choose_database(source, model.in_database, model.model)
+    try:
+        with closing(_read(model, source, name, database, watch)) as found:
+            _select_and_fit(model, found, watch)
+    finally:
+        if database is not None:
+            database.close()
+    model.seconds_ = time.perf_counter() - start
+
+
+def _read(
+    model: FittedTable, source: Source, target: str, database: TableDatabase | None, watch: Watch | None
+) -> scan.ScanResult:
+    """Scan a table: in its database if possible, else by reading it."""
+    asked, note = (target, model.columns, model.task, partial(_drawn, model), partial(_summed, model)), ""
+    if database is not None:
+        try:
+            return scan.scan_table(DatabaseScan(source, database, model.random_state, watch), *asked)
+        except PushdownError as error:
+            if model.in_database:
+                raise
+            note = str(error)
+    ledger = Ledger.empty(model.random_state) if model.ledger else None
+    return scan.scan_table(
+        scan.StreamScan(source, model.random_state, watch, note, ledger, _may_cache_rows(model)), *asked
+    )
+
+
+def _may_cache_rows(model: FittedTable) -> bool:
+    """Whether the model may be a regression that is fitted to all rows, in several passes."""
+    named = MODEL_TYPES.get(model.model)
+    return model.most_rows in (None, "auto") and (named is None or named.is_penalised)
+
+
+def _drawn(model: FittedTable, schema: Schema) -> int:
+    """Return the size of the sample that is drawn while a table is read.
+
+    Models are compared on the sample. It is larger if models are fitted to it, unless they are fitted to cached
+    rows.
+    """
+    if _may_cache_rows(model) or (model.model != "auto" and find_model_type(model.model, schema).exact):
+        return scan.COMPARISON_ROWS
+    return _most_fitted(model) or scan.COMPARISON_ROWS
+
+
+def _most_fitted(model: FittedTable) -> int | None:
+    """Maximum number of rows for models that are neither fitted from sums nor in passes over all rows."""
+    if model.most_rows is None:
+        return None
+    return max(DRAWN if isinstance(model.most_rows, str) else model.most_rows, scan.COMPARISON_ROWS)
+
+
+def _summed(model: FittedTable, schema: Schema) -> ModelType | None:
+    """Return the model whose sums are computed while rows are read: the one that the user names, if it has sums."""
+    model_type = None if model.model == "auto" else find_model_type(model.model, schema)
+    return model_type if model_type is not None and model_type.exact and model_type.reads != "cells" else None
+
+
+def _select_and_fit(model: FittedTable, found: scan.ScanResult, watch: Watch | None) -> None:
+    """Choose a model, and fit it to all rows."""
+    schema, labels = found.schema, found.labels
+    sample, values = found.comparison_sample(model.random_state)
+    auto = model.model == "auto"
+    model_types = candidates(schema, len(labels), found.rows) if auto else [find_model_type(model.model, schema)]
+    model.candidates_ = evaluate_candidates(
+        model_types, sample, values, schema.task, labels, model.folds, model.random_state, watch
+    )
+    best = model.candidates_[0]
+    if auto and best.why:
+        raise TableError(f"no model can be fitted to these rows ({best.model}: {best.why})")
+    model_type = find_model_type(best.model, schema)
+    if watch is not None:
+        watch(f"fitting {model_type.name}", 0, None)
+    model.summed_, model.summed_note_ = found.where, found.note
+    model.predictor_ = _fitted(model, model_type, best.penalty, found, sample, values)
+    if model_type.is_tempered:
+        model.predictor_.inner = model.predictor_.inner.with_params(temperature=best.temperature)
+    model._description = None if isinstance(model.predictor_, NaiveBayesPredictor) else found.description
+    model.schema_, model.model_ = schema, model_type.name
+    model._labels, model._bins = labels, found.bins
+    model.ledger_ = found.ledger if model_type.exact else None
+    model.rows_, model.skipped_ = found.rows, found.skipped
+    model.ranges_ = numeric_ranges(sample)
+    if schema.task != "classes":
+        model.ranges_[schema.target] = float(values.min()), float(values.max())
+    model._noise = 0.0
+    if schema.task == "numbers":
+        model._noise = float(np.sqrt(np.mean((values - model.predictor_.predict(sample)) ** 2)))
+
+
+def _fitted(
+    model: FittedTable,
+    model_type: ModelType,
+    penalty: float,
+    found: scan.ScanResult,
+    sample: Block,
+    values: npt.NDArray[Any],
+) -> Predictor:
+    """Return the model fitted to all rows, or to as many as it may use."""
+    predictor = make_predictor(model_type, found.schema.task, found.labels, penalty)
+    model.fitted_rows_ = found.rows
+    if isinstance(predictor, NaiveBayesPredictor):
+        predictor.inner = found.description
+        return predictor
+    if found.summed is not None:
+        return found.summed
+    predictor.prepare(sample)
+    if found.rows > sample.rows:
+        predictor.extend_levels(found.description)
+    if found.sums is not None and isinstance(predictor, LinearPredictor) and model_type.exact:
+        if model.in_database or is_faster_in_database(predictor.design.width):
+            return found.sums.fit_linear(predictor, sample, values)
+        model.summed_ += f", of products {scan.HERE}"
+    if model_type.exact:
+        return predictor.learn(found.all_rows())
+    if (
+        isinstance(predictor, LinearPredictor)
+        and found.rows > DRAWN
+        and _takes_all_rows(model, predictor, found, sample)
+    ):
+        return predictor.learn_in_passes(partial(found.all_rows, packed=True), found.rows)
+    model.fitted_rows_ = min(found.rows, _most_fitted(model) or found.rows)
+    return predictor.learn(found.drawn_again(model.fitted_rows_, model.random_state))
+
+
+def _takes_all_rows(model: FittedTable, predictor: LinearPredictor, found: scan.ScanResult, sample: Block) -> bool:
+    """Whether a regression is fitted to all rows of a large table."""
+    if model.most_rows != "auto":
+        return model.most_rows is None
+    return found.has_cached_rows and found.rows * predictor.row_products(sample) <= PRODUCTS
