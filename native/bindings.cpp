@@ -374,7 +374,7 @@ nb::tuple correct(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, ind
         theta.shape(1) != t) {
         throw nb::value_error("theta does not fit x and the classes");
     }
-    Journey journey(rows, theta, intercept, order, 2);
+    Journey journey(rows, theta, intercept, order, 3);
     journey.steps.step = step;
     journey.steps.classes = classes;
     unlocked([&] { active->correct(rows, journey.steps, journey.walked); });

@@ -69,7 +69,8 @@ struct Steps {
 // Where a walk has led.
 struct Walked {
     double *theta = nullptr, *sum = nullptr;  // (p, t), the last theta, and the sum of theta over all steps
-    double* totals = nullptr;  // descend (5,): value, weight, slopes, steps, finite; correct (2,): mistakes, overflow
+    // Of descend (5,): value, weight, slopes, steps, finite; of correct (3,): mistakes, overflow, loss.
+    double* totals = nullptr;
 };
 
 // What to make of the joint log-probabilities of a row and each class, and where the results go.

@@ -205,9 +205,10 @@ inline void descend(const Rows& rows, const Model& model, const Steps& steps, co
     }
 }
 
-// The class that a perceptron names: of one predictor, 1 where it is not negative; of several, the first largest.
-inline index_t named_class(const double* z, index_t t) {
-    if (t == 1) return z[0] >= 0.0 ? 1 : 0;
+// The class that a perceptron names: of one predictor, 1 where it is positive and 0 where it is negative, and at 0 the
+// other class than the row's; of several, the first largest.
+inline index_t named_class(const double* z, index_t t, index_t code) {
+    if (t == 1) return z[0] > 0.0 ? 1 : z[0] < 0.0 ? 0 : 1 - code;
     index_t best = 0;
     for (index_t a = 1; a < t; ++a) best = z[a] > z[best] ? a : best;
     return best;
@@ -218,7 +219,7 @@ void correct_along(const Rows& rows, const Steps& steps, const Walked& walked) {
     const index_t t = steps.predictors, wide = t == 1 ? 1 : padded(t);
     Walk<Coefficients> walk(rows, steps);
     Buffer<double> z(wide), gain(wide);
-    double mistakes = 0.0, overflow = -1.0;
+    double mistakes = 0.0, overflow = -1.0, loss = 0.0;
     for (index_t at = 0; at < steps.count; ++at) {
         const index_t row = steps.order[at];
         walk.fetch_soon(rows.code, at);
@@ -230,9 +231,10 @@ void correct_along(const Rows& rows, const Steps& steps, const Walked& walked) {
         }
         const double w = weight_of(rows, row);
         if (!(w > 0)) continue;
-        const index_t code = code_of(rows, row, steps.classes), named = named_class(z, t);
+        const index_t code = code_of(rows, row, steps.classes), named = named_class(z, t, code);
         if (named != code) {
             mistakes += 1.0;
+            loss += t == 1 ? std::fabs(z[0]) : z[named] - z[code];
             for (index_t a = 0; a < wide; ++a) gain[a] = 0.0;
             if (t == 1) {
                 gain[0] = code > named ? w * steps.step : -(w * steps.step);
@@ -247,6 +249,7 @@ void correct_along(const Rows& rows, const Steps& steps, const Walked& walked) {
     walk.finish(walked.theta, walked.sum);
     walked.totals[0] = mistakes;
     walked.totals[1] = overflow;
+    walked.totals[2] = loss;
 }
 
 inline void correct(const Rows& rows, const Steps& steps, const Walked& walked) {

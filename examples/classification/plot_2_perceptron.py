@@ -27,7 +27,7 @@ def boundary(model):
 
 figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.4), sharex=True, sharey=True)
 for seed in range(8):
-    axes[0].plot(ends, boundary(Perceptron(random_state=seed).fit(x, y)), color="tab:purple", linewidth=0.9)
+    axes[0].plot(ends, boundary(Perceptron(tol=None, random_state=seed).fit(x, y)), color="tab:purple", linewidth=0.9)
 axes[0].set_title("perceptron, 8 orders of the rows")
 
 # The likelihood of separable rows has no maximum; with a ridge penalty it has one.

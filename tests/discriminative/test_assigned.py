@@ -107,7 +107,7 @@ def test_stochastic_steps_go_on_from_assigned_coefficients() -> None:
 @pytest.mark.parametrize("average", [False, True])
 def test_a_perceptron_goes_on_from_assigned_coefficients(average: bool, tmp_path: Path) -> None:
     x, y = rows(CASES[1])
-    model = Perceptron(average=average, step=1e-9).partial_fit(x, y)
+    model = Perceptron(average=average, eta0=1e-9).partial_fit(x, y)
     model.coef_ = np.array([[3.0, -2.0, 1.0]])
     model.intercept_[0] = 0.5
     np.testing.assert_allclose(model.decision_function(x), x @ [3.0, -2.0, 1.0] + 0.5)

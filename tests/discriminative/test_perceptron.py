@@ -10,8 +10,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import Perceptron as ScikitPerceptron
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from suffice.discriminative import LogisticRegression
@@ -47,13 +48,14 @@ def separable(seed: int, n: int = 80, d: int = 3, gap: float = 0.1) -> tuple[np.
 
 
 def by_hand(x: np.ndarray, y: np.ndarray, epochs: int, step: float = 1.0) -> tuple[np.ndarray, np.ndarray, list[int]]:
-    """Last theta, mean theta and mistakes of rows taken as they come, as the notes write the rule."""
+    """Last theta, mean theta and mistakes of rows taken as they come."""
     theta, total, mistakes = np.zeros(x.shape[1] + 1), np.zeros(x.shape[1] + 1), []
     for _ in range(epochs):
         mistakes.append(0)
         for row, label in zip(x, y, strict=True):
             features = np.concatenate([[1.0], row])
-            error = label - (1 if features @ theta >= 0 else 0)
+            score = features @ theta
+            error = 2 * label - 1 if score == 0 else label - int(score > 0)
             theta = theta + step * error * features
             total += theta
             mistakes[-1] += error != 0
@@ -63,20 +65,44 @@ def by_hand(x: np.ndarray, y: np.ndarray, epochs: int, step: float = 1.0) -> tup
 
 
 @given(seed=st.integers(0, 10**6), layout=st.sampled_from([np.asarray, sp.csr_array, np.asfortranarray]))
-def test_it_is_the_notes_rule(seed, layout):
+def test_it_equals_plain_loops(seed, layout):
     x, y, _ = separable(seed)
     assume(len(np.unique(y)) == 2)
     theta, mean, mistakes = by_hand(x, y, 1000)
-    model = Perceptron(shuffle=False).fit(layout(x), y)
+    model = Perceptron(shuffle=False, tol=None).fit(layout(x), y)
     assert model.mistakes_ == mistakes
     assert model.separated_
     assert model.n_iter_ == len(mistakes)
     assert np.array_equal(model.coef_, theta[None, 1:])
     assert np.array_equal(model.intercept_, theta[:1])
     assert np.array_equal(model.predict(x), y)
-    averaged = Perceptron(shuffle=False, average=True).fit(layout(x), y)
+    averaged = Perceptron(shuffle=False, tol=None, average=True).fit(layout(x), y)
     np.testing.assert_allclose(averaged.coef_, mean[None, 1:], rtol=1e-11, atol=1e-12)
     np.testing.assert_allclose(averaged.intercept_, mean[:1], rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("data", [load_breast_cancer, load_iris, load_digits])
+@pytest.mark.parametrize("settings", [{}, {"tol": 0.1, "n_iter_no_change": 3}, {"fit_intercept": False, "eta0": 0.5}])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_two_classes_in_row_order_are_scikit_learns(data, settings):
+    x, y = data(return_X_y=True)
+    y = (y == 1).astype(int)
+    order = np.random.default_rng(0).permutation(len(y))
+    x, y = x[order], y[order]
+    mine = Perceptron(shuffle=False, **settings).fit(x, y)
+    other = ScikitPerceptron(shuffle=False, **settings).fit(x, y)
+    np.testing.assert_allclose(mine.coef_, other.coef_, rtol=1e-9, atol=1e-9 * np.abs(other.coef_).max())
+    np.testing.assert_allclose(mine.intercept_, other.intercept_, rtol=1e-9)
+    np.testing.assert_array_equal(mine.predict(x), other.predict(x))
+    if not mine.separated_:
+        assert mine.n_iter_ == other.n_iter_
+
+
+def test_defaults_are_scikit_learns():
+    mine, other = Perceptron().get_params(), ScikitPerceptron().get_params()
+    shared = set(mine) & set(other)
+    assert len(shared) == 11
+    assert {name: mine[name] for name in shared} == {name: other[name] for name in shared} | {"verbose": False}
 
 
 @given(seed=st.integers(0, 10**6), gap=st.floats(0.02, 0.5), order=st.integers(0, 100))
@@ -86,7 +112,7 @@ def test_mistakes_are_bounded_by_the_margin(seed, gap, order):
     rows = np.column_stack([np.ones(len(x)), x])
     margin = np.min(np.abs(rows @ plane)) / np.linalg.norm(plane)
     longest = np.max(np.linalg.norm(rows, axis=1))
-    model = Perceptron(max_iter=10**5, random_state=order).fit(x, y)
+    model = Perceptron(max_iter=10**5, tol=None, random_state=order).fit(x, y)
     assert model.separated_
     assert sum(model.mistakes_) <= (longest / margin) ** 2
 
@@ -101,7 +127,7 @@ def test_three_classes_by_hand():
         if winner != label:
             theta[:, label] += 0.5 * features
             theta[:, winner] -= 0.5 * features
-    model = Perceptron(step=0.5).partial_fit(x, y)
+    model = Perceptron(eta0=0.5).partial_fit(x, y)
     np.testing.assert_allclose(model.coef_, theta[1:].T, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(model.intercept_, theta[0], rtol=1e-12, atol=1e-12)
     assert model.decision_function(x).shape == (150, 3)
@@ -110,7 +136,7 @@ def test_three_classes_by_hand():
 
 def test_digits_are_learnt():
     x, y = load_digits(return_X_y=True)
-    model = Perceptron(random_state=0).fit(x, y)
+    model = Perceptron(tol=None).fit(x, y)
     assert model.separated_
     assert model.score(x, y) == 1
     first = Perceptron().partial_fit(x[:300][order(300)], y[:300][order(300)])
@@ -136,20 +162,23 @@ def overlapping(n: int = 200) -> tuple[np.ndarray, np.ndarray]:
 def test_rows_that_overlap_are_told():
     x, y = overlapping()
     with pytest.warns(ConvergenceWarning, match=r"not separated: \d+ of 200 were mistakes in the last of 7 epochs"):
-        model = Perceptron(max_iter=7, random_state=0).fit(x, y)
+        model = Perceptron(max_iter=7, tol=None).fit(x, y)
     assert not model.separated_
     assert model.n_iter_ == 7
     assert model.why_ == f"all 7 epochs are over, and there were {model.mistakes_[-1]} mistakes in the last"
     stopped = Perceptron(tol=0.01, random_state=0).fit(x, y)
     assert 6 <= stopped.n_iter_ < 100
-    assert stopped.why_ == "the share of mistakes has not decreased by 0.01 for 5 epochs"
+    assert stopped.why_ == "the loss per row has not decreased by 0.01 for 5 epochs"
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_an_average_depends_less_on_the_last_rows():
     x, y = overlapping()
     last, mean = (
-        [Perceptron(max_iter=7, random_state=seed, average=average).fit(x, y).score(x, y) for seed in range(20)]
+        [
+            Perceptron(max_iter=7, tol=None, random_state=seed, average=average).fit(x, y).score(x, y)
+            for seed in range(20)
+        ]
         for average in (False, True)
     )
     assert np.mean(mean) > np.mean(last)
@@ -161,11 +190,11 @@ def test_course_data():
     tables = {
         name: np.loadtxt(unpacked("cs229") / "2018-ps2" / f"ds1_{name}.csv", delimiter=",", skiprows=1) for name in "ab"
     }
-    model = Perceptron(random_state=0, max_iter=10**5).fit(tables["b"][:, 1:], tables["b"][:, 0])
+    model = Perceptron(tol=None, max_iter=10**5).fit(tables["b"][:, 1:], tables["b"][:, 0])
     assert model.separated_
     assert model.score(tables["b"][:, 1:], tables["b"][:, 0]) == 1
     with pytest.warns(ConvergenceWarning, match="the rows are not separated"):
-        model = Perceptron(random_state=0, average=True).fit(tables["a"][:, 1:], tables["a"][:, 0])
+        model = Perceptron(tol=None, average=True).fit(tables["a"][:, 1:], tables["a"][:, 0])
     assert not model.separated_
     assert model.score(tables["a"][:, 1:], tables["a"][:, 0]) > 0.9
 
@@ -177,7 +206,7 @@ def test_weights_scale_the_steps():
     theta = np.zeros(4)
     for row, label, w in zip(x, y, weight, strict=True):
         features = np.concatenate([[1.0], row])
-        theta = theta + w * (label - (features @ theta >= 0)) * features
+        theta = theta + w * (label - (features @ theta > 0) - (0 if label or features @ theta else 1)) * features
     model = Perceptron().partial_fit(x, y, sample_weight=weight)
     np.testing.assert_allclose(np.concatenate([model.intercept_, model.coef_[0]]), theta, rtol=1e-12)
     kept = weight > 0
@@ -235,7 +264,7 @@ def test_a_warm_start_goes_on():
 def test_a_loaded_model_learns_on(labels, average, tmp_path):
     x, code, _ = separable(7, n=90)
     y = np.asarray(labels)[code if len(labels) == 2 else np.arange(90) % 3]
-    model = Perceptron(average=average, step=0.5, class_weight={labels[0]: 2.0}).partial_fit(x, y)
+    model = Perceptron(average=average, eta0=0.5, class_weight={labels[0]: 2.0}).partial_fit(x, y)
     model.save(tmp_path / "a.model")
     again = load(tmp_path / "a.model")
     assert again.get_params() == model.get_params()
@@ -284,8 +313,8 @@ def test_bad_settings_and_no_fit():
     x, y, _ = separable(2)
     with pytest.raises(ValueError, match="max_iter must be at least 1; got 0"):
         Perceptron(max_iter=0).fit(x, y)
-    with pytest.raises(ValueError, match="step must be finite and above 0; got -1"):
-        Perceptron(step=-1.0).fit(x, y)
+    with pytest.raises(ValueError, match="eta0 must be finite and above 0; got -1"):
+        Perceptron(eta0=-1.0).fit(x, y)
     with pytest.raises(NotFittedError):
         Perceptron().predict(x)
     assert not hasattr(Perceptron(), "coef_")

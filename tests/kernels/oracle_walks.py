@@ -49,21 +49,23 @@ def descend(
 
 def correct(
     batch: Batch, theta: np.ndarray, classes: int, intercept: bool, order: Any, step: float
-) -> tuple[np.ndarray, np.ndarray, int]:
-    theta, total, mistakes = np.array(theta), np.zeros_like(theta), 0
+) -> tuple[np.ndarray, np.ndarray, int, float]:
+    theta, total, mistakes, loss = np.array(theta), np.zeros_like(theta), 0, 0.0
     for i in order:
         x, y, w = np.array(design(batch, i, intercept)), int(batch.y[i]), weight_of(batch, i)
         if w == 0:
             continue
         z = [math.fsum(x * theta[:, a]) for a in range(theta.shape[1])]
         if classes == 2:
-            named = 1 if z[0] >= 0 else 0
+            named = 1 - y if z[0] == 0 else int(z[0] > 0)
+            loss += abs(z[0]) * (named != y)
             theta[:, 0] += step * w * (y - named) * x
         else:
             named = z.index(max(z))
+            loss += z[named] - z[y]
             if named != y:
                 theta[:, y] += step * w * x
                 theta[:, named] -= step * w * x
         mistakes += named != y
         total += theta
-    return theta, total, mistakes
+    return theta, total, mistakes, loss

@@ -241,13 +241,16 @@ def test_corrections_equal_plain_loops(kernels_and_arrays, classes, weighted, in
     assert seen.mistakes == truth[2] > 0
     np.testing.assert_allclose(seen.theta, truth[0], rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(seen.total, truth[1], rtol=1e-12, atol=1e-11)
+    np.testing.assert_allclose(seen.loss, truth[3], rtol=1e-12)
 
 
-def test_ties_go_to_class_one_and_to_the_first(kernels_and_arrays):
-    host = Batch(np.ones((2, 1)), np.array([1, 0]))
-    seen = kernels_and_arrays.kernels.correct(kernels_and_arrays.batch(host), np.zeros((1, 1)), 2, False, [0, 1], 1.0)
-    assert seen.mistakes == 1
-    assert seen.theta == -1
+def test_a_score_of_0_is_a_mistake_of_two_classes_and_of_more_goes_to_the_first(kernels_and_arrays):
+    for code in (0, 1):
+        host = Batch(np.ones((1, 1)), np.array([code]))
+        seen = kernels_and_arrays.kernels.correct(kernels_and_arrays.batch(host), np.zeros((1, 1)), 2, False, [0], 1.0)
+        assert seen.mistakes == 1
+        assert seen.theta == 2 * code - 1
+        assert seen.loss == 0
     host = Batch(np.ones((2, 1)), np.array([0, 2]))
     seen = kernels_and_arrays.kernels.correct(kernels_and_arrays.batch(host), np.zeros((1, 3)), 3, False, [0, 1], 1.0)
     assert seen.mistakes == 1
@@ -257,7 +260,7 @@ def test_ties_go_to_class_one_and_to_the_first(kernels_and_arrays):
 
 def test_predictors_that_overflow_are_refused(kernels_and_arrays):
     host = Batch(np.full((3, 2), 1.7e308), np.array([1, 0, 1]))
-    with pytest.raises(OverflowError, match=r"the scores of x\[2\] overflow float64; rescale the features"):
+    with pytest.raises(OverflowError, match=r"the scores of x\[1\] overflow float64; rescale the features"):
         kernels_and_arrays.kernels.correct(
             kernels_and_arrays.batch(host), np.array([[-1.0], [1.0]]), 2, False, [0, 1, 2], 1.0
         )

@@ -31,15 +31,13 @@ from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored, check_shapes, parameters
 from suffice.user_warnings import warn_user
 
-#: With ``tol``, most epochs in a row without fewer mistakes.
-_PATIENCE = 5
-
 
 class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator):  # type: ignore[misc]
-    """The perceptron: theta := theta + step (y - 1{theta' x >= 0}) x for each row, until no row is misclassified.
+    """The perceptron: theta := theta + eta0 (y - 1{theta' x > 0}) x for each row, until no row is misclassified.
 
-    With more than two classes each has a theta, the predicted class has the largest theta' x, and a mistake adds x to
-    the theta of the row's class and subtracts it from that of the predicted class.
+    A row on the boundary, theta' x = 0, is a mistake of either class, as in scikit-learn. With more than two classes
+    each has a theta, the predicted class has the largest theta' x, and a mistake adds x to the theta of the row's class
+    and subtracts it from that of the predicted class; scikit-learn fits one class against the others instead.
 
     If a hyperplane separates the classes, the rule finds one after at most (R / margin)^2 mistakes, with R the length
     of the longest row, including the intercept's 1. Otherwise theta does not converge: the last theta is kept, or with
@@ -52,15 +50,18 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
     max_iter
         Most epochs of :meth:`fit`.
     tol
-        If given, :meth:`fit` also stops if the share of mistakes has not decreased by this much for 5 epochs.
+        :meth:`fit` stops if the loss per row, max(0, -y theta' x) with y of -1 and 1, has not decreased by this much
+        for ``n_iter_no_change`` epochs; None to stop only where the rows are separated.
     shuffle
         Whether :meth:`fit` shuffles the rows for each epoch.
     average
         Whether to keep the mean of theta over all rows visited, which depends less on the last rows.
-    step
+    eta0
         Step size. From theta = 0 it changes the length of theta, not the predicted classes.
     random_state
         Seed or generator of the shuffles; 0 by default. None for new ones at every fit.
+    n_iter_no_change
+        Number of epochs without a decrease of the loss after which :meth:`fit` stops.
     warm_start
         Whether :meth:`fit` starts from the theta of the last fit, if it had the same classes.
     class_weight
@@ -84,7 +85,8 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
     mistakes_
         Number of mistakes in each epoch.
     n_iter_
-        Number of epochs.
+        Number of epochs. An epoch without mistakes is the last: scikit-learn goes on for ``n_iter_no_change`` epochs,
+        which change nothing.
     separated_
         Whether the last epoch was without mistakes: then the last theta separates the rows.
     why_
@@ -111,6 +113,7 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
     _theta: FloatArray  # (p, t), the last one; t is 1 for two classes
     _total: FloatArray  # (p, t), the sum of theta over the rows visited
     _visits: int
+    _loss: float  # of the last epoch
 
     _fixed_parameters = ("fit_intercept",)
 
@@ -119,11 +122,12 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
         *,
         fit_intercept: bool = True,
         max_iter: int = 1000,
-        tol: float | None = None,
+        tol: float | None = 1e-3,
         shuffle: bool = True,
         average: bool = False,
-        step: float = 1.0,
+        eta0: float = 1.0,
         random_state: Any = 0,
+        n_iter_no_change: int = 5,
         warm_start: bool = False,
         class_weight: Any = None,
         verbose: bool = False,
@@ -135,8 +139,9 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
         self.tol = tol
         self.shuffle = shuffle
         self.average = average
-        self.step = step
+        self.eta0 = eta0
         self.random_state = random_state
+        self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start
         self.class_weight = class_weight
         self.verbose = verbose
@@ -163,6 +168,10 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
     def _check_settings(self) -> None:
         if self.max_iter < 1:
             raise ValueError(f"max_iter must be at least 1; got {self.max_iter}")
+        if self.n_iter_no_change < 1:
+            raise ValueError(f"n_iter_no_change must be at least 1; got {self.n_iter_no_change}")
+        if not 0 < self.eta0 < np.inf:
+            raise ValueError(f"eta0 must be finite and above 0; got {self.eta0:g}")
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self._take_assigned()
@@ -189,18 +198,23 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
     def _find(self, data: EncodedDataset) -> Self:
         """Run epochs until there are no mistakes, or ``max_iter`` of them."""
         random = check_random_state(self.random_state)
-        least = [data.n_rows + 1.0]
+        least, unchanged = np.inf, 0
         is_reported = monitoring.is_reported()
         with validation.naming_cells():
             for _ in range(self.max_iter):
                 self._epoch(data, random.randint(2**31 - 1) if self.shuffle else None)
-                least.append(min(least[-1], self.mistakes_[-1]))
+                loss = self._loss / data.n_rows
+                unchanged = unchanged + 1 if self.tol is not None and loss > least - self.tol else 0
+                least = min(least, loss)
                 if is_reported:
                     monitoring.report(self.n_iter_, data.n_rows, self.mistakes_[-1])
-                if self.separated_ or self._stands_still(least, data.n_rows):
+                if self.separated_ or unchanged >= self.n_iter_no_change:
                     break
         self.coef_, self.intercept_ = self._shown()
-        if self.separated_ or self._stands_still(least, data.n_rows):
+        if self.separated_:
+            return self
+        if unchanged >= self.n_iter_no_change:
+            self.why_ = f"the loss per row has not decreased by {self.tol:g} for {self.n_iter_no_change} epochs"
             return self
         self.why_ = f"all {self.max_iter} epochs are over, and there were {self.mistakes_[-1]} mistakes in the last"
         warn_user(
@@ -265,22 +279,16 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
 
     def _epoch(self, data: EncodedDataset, seed: int | None) -> None:
         """Run one epoch over the rows, shuffled by a seed or in their order."""
-        visit = partial(_visit, len(self._labels.names), self.fit_intercept, self.step, seed)
-        seen, visits = data.fold(visit, (Correction(self._theta, np.zeros_like(self._theta), 0), 0))
+        visit = partial(_visit, len(self._labels.names), self.fit_intercept, self.eta0, seed)
+        seen, visits = data.fold(visit, (Correction(self._theta, np.zeros_like(self._theta), 0, 0.0), 0))
         self._theta, self._total = seen.theta, self._total + seen.total
         self._visits += visits
+        self._loss = seen.loss
         self.mistakes_ = [*self.mistakes_, seen.mistakes]  # a new list: an interrupted epoch keeps the old one
         self.n_iter_ += 1
         self.separated_ = seen.mistakes == 0
         rest = "there were mistakes in the last epoch"
         self.why_ = "the rows are separated: the last epoch was without mistakes" if self.separated_ else rest
-
-    def _stands_still(self, least: list[float], rows: int) -> bool:
-        """Whether mistakes have not decreased by ``tol`` for some epochs; ``least`` holds the fewest up to each."""
-        if self.tol is None or len(least) <= _PATIENCE + 1 or least[-_PATIENCE - 1] - least[-1] > self.tol * rows:
-            return False
-        self.why_ = f"the share of mistakes has not decreased by {self.tol:g} for {_PATIENCE} epochs"
-        return True
 
     # Predictions.
 
@@ -310,7 +318,7 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
 
     @row_wise("score")
     def decision_function(self, X: Any) -> Any:
-        """Return theta' x: (n,), not negative for the second class, where there are two; else (n, k)."""
+        """Return theta' x: (n,), positive for the second class, where there are two; else (n, k)."""
         scores = self._scores(X, JOINT)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
@@ -318,7 +326,7 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
     def predict(self, X: Any) -> Any:
         """Return the class of each row, (n,)."""
         if len(self._labels_checked()) == 2:
-            codes = (to_host(self._scores(X, JOINT))[:, 0] >= 0).astype(np.int64)
+            codes = (to_host(self._scores(X, JOINT))[:, 0] > 0).astype(np.int64)
         else:
             codes = to_host(self._scores(X, Reading("best")))
         return named_classes(self.classes_, codes)
@@ -460,7 +468,8 @@ def _visit(
     order = batch.start + shuffled(batch.rows, seed)
     found = kernels.correct(batch, before.theta, classes, intercept, order, step)
     visits += batch.rows if batch.weight is None else int(np.count_nonzero(batch.weight))
-    return Correction(found.theta, before.total + found.total, before.mistakes + found.mistakes), visits
+    total, mistakes, loss = before.total + found.total, before.mistakes + found.mistakes, before.loss + found.loss
+    return Correction(found.theta, total, mistakes, loss), visits
 
 
 def _learn_part(classes: Any, model: Perceptron, piece: Piece) -> Perceptron:

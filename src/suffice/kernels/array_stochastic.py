@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import array_api_compat
 import numpy as np
@@ -69,7 +69,7 @@ class ArrayWalks(InBlocks):
         whole = Block(blocks, batch.start, batch.stop)
         codes = whole.codes(classes)
         _check_features(blocks)
-        now, total, mistakes = blocks.from_host(theta), blocks.zeros(*theta.shape), 0
+        now, total, mistakes, loss = blocks.from_host(theta), blocks.zeros(*theta.shape), 0, 0.0
         seen = 0
         for some in _visited(blocks, places, codes, whole, intercept, 1):
             rows = some.x.shape[0]
@@ -80,14 +80,17 @@ class ArrayWalks(InBlocks):
                 # Predict all remaining rows at once, up to the first mistake, which changes theta.
                 z = some.x[first:, :] @ now
                 _refuse_overflow(z, places, seen + first)
-                named = to_host(_named_class(blocks, z))
+                named = _named_class(blocks, z, y[first:])
                 wrong = np.flatnonzero((named != y[first:]) & (weight[first:] > 0))
                 last = first + int(wrong[0]) if wrong.size else rows - 1
                 before = int(visits[last]) - (1 if wrong.size else 0)
                 total = total + now * (before - counted)
                 counted = before
                 if wrong.size:
-                    gain = _gain(theta.shape[1], int(y[last]), int(named[last - first]), step * weight[last])
+                    code, other = int(y[last]), int(named[last - first])
+                    gain = _gain(theta.shape[1], code, other, step * weight[last])
+                    score = to_host(z[last - first, :])
+                    loss += float(abs(score[0]) if len(score) == 1 else score[other] - score[code])
                     now = now + some.x[last, :][:, None] * blocks.from_host(gain)[None, :]
                     mistakes += 1
                 first = last + 1
@@ -96,7 +99,7 @@ class ArrayWalks(InBlocks):
             seen += rows
         if not blocks.xp.all(blocks.xp.isfinite(now)):
             raise errors.overflowing_scores(int(places[-1]))
-        return Correction(to_host(now), to_host(total), mistakes)
+        return Correction(to_host(now), to_host(total), mistakes, loss)
 
 
 #: A mistake changes the predictions of later rows: more rows at a time would be wasted.
@@ -195,10 +198,12 @@ def _host_weight(some: _Visited, rows: int) -> FloatArray:
     return np.ones(rows) if some.weight is None else np.asarray(to_host(some.weight), dtype=np.float64)
 
 
-def _named_class(blocks: Blocks, z: Array) -> Array:
-    """Return the predicted class of each row, (n,)."""
-    xp = blocks.xp
-    return xp.astype(z[:, 0] >= 0, xp.int64) if z.shape[1] == 1 else xp.argmax(z, axis=1)
+def _named_class(blocks: Blocks, z: Array, codes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the predicted class of each row, (n,); of two classes, at 0, the other than the row's."""
+    if z.shape[1] > 1:
+        return to_host(blocks.xp.argmax(z, axis=1))
+    score = to_host(z[:, 0])
+    return np.where(score == 0, 1 - codes, (score > 0).astype(np.int64))
 
 
 def _refuse_overflow(z: Array, places: Places, first: int) -> None:

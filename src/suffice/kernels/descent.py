@@ -88,6 +88,7 @@ class Correction(NamedTuple):
     theta: FloatArray  # (p, t)
     total: FloatArray  # (p, t), the sum of theta over all rows with weight, each as it was after its row
     mistakes: int  # the rows with weight whose class was not the one named
+    loss: float = 0.0  # how far the predictors of mistakes were on the wrong side, summed
 
 
 class Ascent(NamedTuple):

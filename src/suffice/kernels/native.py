@@ -335,11 +335,11 @@ class NativeKernels:
         last, total, totals = self._walk(
             batch, _native.correct, codes, classes, places, classes, theta, intercept, after=(float(step),)
         )
-        mistakes, overflow = totals.tolist()
+        mistakes, overflow, loss = totals.tolist()
         if overflow >= 0 or not np.isfinite(last).all():
             blame(replace(batch, offset=None))
             raise errors.overflowing_scores(int(overflow) if overflow >= 0 else int(places[-1]))
-        return Correction(last, total, int(mistakes))
+        return Correction(last, total, int(mistakes), loss)
 
     def dual_ascent(
         self,

@@ -115,8 +115,9 @@ class Kernels(Protocol):
     ) -> Correction:
         """Return where the perceptron's rule leads from theta, one row of ``order`` after another.
 
-        Theta is (p, 1) for two classes, and a row is of class 1 where its predictor is not negative; for more it is
-        (p, k), and a row is of the first class with the largest predictor. A row whose class is not y moves theta
+        Theta is (p, 1) for two classes, and a row is of class 1 where its predictor is positive, of class 0 where it is
+        negative, and a mistake where it is 0; for more theta is (p, k), and a row is of the first class with the
+        largest predictor. A row whose class is not y moves theta
         towards y, and away from the class it was taken for, by ``step`` times its weight times x. A row without
         weight is not a mistake. Finite rows whose predictors overflow raise.
         """
