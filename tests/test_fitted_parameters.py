@@ -55,8 +55,9 @@ SUMS = [
     Case(
         "MixedNB", suffice.MixedNB, NUMBERS, Y, {"var_smoothing": 0.5, "temperature": 3.0}, {"columns": {0: "ignore"}}
     ),
-    Case("LinearRegression", suffice.LinearRegression, NUMBERS, Z, {"l2": 100.0, "fit_intercept": False}),
-    Case("lasso", lambda **more: suffice.LinearRegression(**{"l1": 20.0, **more}), NUMBERS, Z, {"l1": 1.0}),
+    Case("LinearRegression", suffice.LinearRegression, NUMBERS, Z, {"positive": True, "fit_intercept": False}),
+    Case("Ridge", suffice.Ridge, NUMBERS, Z, {"alpha": 100.0}),
+    Case("Lasso", lambda **more: suffice.Lasso(**{"alpha": 0.2, **more}), NUMBERS, Z, {"alpha": 0.01}),
     Case(
         "TextClassifier", suffice.TextClassifier, TEXTS, Y, {"alpha": 20.0, "temperature": 1.0}, {"features": "bigrams"}
     ),
@@ -189,7 +190,7 @@ def test_with_params_refuses_what_makes_no_sense(case: Case) -> None:
     model = case.make().fit(case.x, case.y)
     with pytest.raises(ValueError, match="Invalid parameter 'smoothness'"):
         model.with_params(smoothness=1.0)
-    name = "l2" if isinstance(model, suffice.LinearRegression) else "temperature"
+    name = "temperature" if hasattr(model, "temperature") else "tol"
     with pytest.raises(ValueError, match=f"{name} must be"):
         model.with_params(**{name: -1.0})
     with pytest.raises(ValueError, match="not fitted"):

@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     __version__: str
     from suffice.discriminative import (
         GLM,
+        ElasticNet,
         GammaRegressor,
+        Lasso,
         LinearRegression,
         LocallyWeightedRegression,
         LogisticRegression,
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
         OrdinalRegression,
         Perceptron,
         PoissonRegressor,
+        Ridge,
         SoftmaxRegression,
         anova,
     )
@@ -55,8 +58,10 @@ _MODULES = {
     ),
     **dict.fromkeys(
         (
+            "ElasticNet",
             "GLM",
             "GammaRegressor",
+            "Lasso",
             "LinearRegression",
             "LocallyWeightedRegression",
             "LogisticRegression",
@@ -64,6 +69,7 @@ _MODULES = {
             "OrdinalRegression",
             "Perceptron",
             "PoissonRegressor",
+            "Ridge",
             "SoftmaxRegression",
             "anova",
         ),
@@ -83,9 +89,11 @@ __all__ = [
     "BernoulliNB",
     "CategoricalNB",
     "ComplementNB",
+    "ElasticNet",
     "FamilyNB",
     "GammaRegressor",
     "GaussianNB",
+    "Lasso",
     "LinearRegression",
     "LocallyWeightedRegression",
     "LogisticRegression",
@@ -98,6 +106,7 @@ __all__ = [
     "PoissonNB",
     "PoissonRegressor",
     "Progress",
+    "Ridge",
     "SoftmaxRegression",
     "TableModel",
     "TextClassifier",

@@ -147,7 +147,7 @@ class FittedParameters:
     def _parameters_changed(self) -> bool:
         """Whether a parameter, other than those of the execution, was changed since the model last learned."""
         held = vars(vars(self)["_params"])
-        return any(name not in RUNNING and not _same(vars(self)[name], value) for name, value in held.items())
+        return any(name not in RUNNING and not is_same(vars(self)[name], value) for name, value in held.items())
 
     @contextmanager
     def _learning(self, anew: bool) -> Iterator[None]:
@@ -182,7 +182,7 @@ class FittedParameters:
         """Raise if parameters need other sums than those of the model."""
         was = self._what_fixes()
         for name, value in wanted._blank(wanted.get_params(deep=False))._what_fixes().items():
-            if not _same(was[name], value):
+            if not is_same(was[name], value):
                 raise ValueError(
                     f"{name}={value!r} needs other sums than those of the fit with {name}={was[name]!r}: fit again, or "
                     f"set {name} back"
@@ -302,20 +302,20 @@ def _copied(value: Any) -> Any:
     return copy.deepcopy(value) if changeable else value
 
 
-def _same(one: Any, two: Any) -> bool:
+def is_same(one: Any, two: Any) -> bool:
     """Whether two values of a parameter are equal.
 
     Examples
     --------
-    >>> _same([np.arange(2), "a"], [np.arange(2), "a"]), _same(np.arange(2), np.arange(3)), _same(1, 1.0), _same(1, "1")
-    (True, False, True, False)
+    >>> is_same([np.arange(2), "a"], [np.arange(2), "a"]), is_same(np.arange(2), np.arange(3)), is_same(1, "1")
+    (True, False, False)
     """
     if one is two:
         return True
     if isinstance(one, Mapping) and isinstance(two, Mapping):
-        return len(one) == len(two) and all(key in two and _same(value, two[key]) for key, value in one.items())
+        return len(one) == len(two) and all(key in two and is_same(value, two[key]) for key, value in one.items())
     if isinstance(one, list | tuple) and isinstance(two, list | tuple):
-        return len(one) == len(two) and all(map(_same, one, two))
+        return len(one) == len(two) and all(map(is_same, one, two))
     if hasattr(one, "__array__") or hasattr(two, "__array__"):
         return bool(np.array_equal(np.asarray(one), np.asarray(two)))
     return bool(one == two)

@@ -154,7 +154,8 @@ WEIGHTED = {"sample_weight": weights}
 LINEAR = [
     Case("LinearRegression", suffice.LinearRegression, targets=real),
     Case("LinearRegression, two targets", suffice.LinearRegression, targets=pairs),
-    Case("LinearRegression, l1", lambda: suffice.LinearRegression(l1=1.0), targets=real),
+    Case("Ridge", suffice.Ridge, targets=real),
+    Case("Lasso", lambda: suffice.Lasso(0.05), targets=real),
     Case("LinearRegression, newton", lambda: suffice.LinearRegression("newton"), targets=real),
     *(
         Case(f"LinearRegression, {kind}", lambda kind=kind: suffice.LinearRegression(covariance=kind), targets=real)

@@ -18,6 +18,7 @@ from suffice import (
     NBLogisticRegression,
     Perceptron,
     PoissonRegressor,
+    Ridge,
     TextClassifier,
 )
 from suffice.selection import cross_validate
@@ -164,7 +165,7 @@ def test_intervals_of_spread_rows_are_those_of_threads(cluster: Cluster) -> None
 
 
 def stochastic() -> LinearRegression:
-    return LinearRegression(StochasticGradient(step=0.01), l2=0.1)
+    return Ridge(0.1, solver=StochasticGradient(step=0.01))
 
 
 @pytest.mark.parametrize(

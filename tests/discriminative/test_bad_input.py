@@ -12,10 +12,13 @@ from scipy import sparse
 
 from suffice import (
     GLM,
+    ElasticNet,
     GammaRegressor,
+    Lasso,
     LinearRegression,
     LogisticRegression,
     PoissonRegressor,
+    Ridge,
     SoftmaxRegression,
     solvers,
 )
@@ -32,7 +35,12 @@ def broken(value: float) -> np.ndarray:
 
 COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
     "negative l2": (lambda: LogisticRegression(l2=-1.0).fit(X, Y), "l2 must be a finite number, 0 or more; got -1.0"),
-    "negative l1": (lambda: LinearRegression(l1=-0.5).fit(X, Y), "l1 must be a finite number, 0 or more; got -0.5"),
+    "negative alpha": (lambda: Lasso(-0.5).fit(X, Y), "alpha must be a finite number, 0 or more; got -0.5"),
+    "alpha of a name": (lambda: Ridge("strong").fit(X, Y), "alpha must be a finite number, 0 or more, or one for each"),
+    "alphas": (lambda: Ridge([1.0, 2.0]).fit(X, Y), "Number of targets and number of penalties .* 1 != 2"),
+    "l1_ratio": (lambda: ElasticNet(l1_ratio=2).fit(X, Y), "l1_ratio must be a number from 0 to 1; got 2"),
+    "selection": (lambda: Lasso(selection="best").fit(X, Y), "selection must be 'cyclic' or 'random'; got 'best'"),
+    "positive of Ridge": (lambda: Ridge(positive="yes").fit(X, Y), "positive must be True or False; got 'yes'"),
     "no tolerance": (lambda: GLM(tol=0.0).fit(X, Y), "tol must be a number above 0"),
     "no steps": (lambda: GLM(max_iter=0).fit(X, Y), "max_iter must be a whole number, 1 or more; got 0"),
     "solver": (lambda: GLM(solver="magic").fit(X, Y), "solver must be one of auto, newton, batch, stochastic"),
@@ -109,13 +117,13 @@ COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: GLM("poisson", dispersion="pearson").fit(X, np.arange(len(Y))).predict_interval(X, of="observation"),
         "has no distribution of observations: give of='mean', or a family such as NegativeBinomial",
     ),
-    "ratio": (lambda: LinearRegression().path(X, Y, ratio=0.0), "ratio must be above 0"),
+    "ratio": (lambda: ElasticNet(l1_ratio=0).path(X, Y), "ratio must be above 0"),
     "penalties": (lambda: LogisticRegression().path(X, Y, penalties=[-1.0]), "penalties must be finite numbers"),
     "count of path": (lambda: LogisticRegression().path(X, Y, count=0), "count must be a whole number"),
     "least of path": (lambda: LogisticRegression().path(X, Y, least=2.0), "least must be a share between 0 and 1"),
-    "l1 by steps": (
-        lambda: LinearRegression("newton", l1=1.0).fit(X, Y),
-        "l1 > 0 needs solver='normal'; got solver='newton'",
+    "positive by steps": (
+        lambda: LinearRegression("newton", positive=True).fit(X, Y),
+        "positive=True is solved from the sums; got solver='newton'",
     ),
     "kind of weights": (
         lambda: GLM(weights="relative").fit(X, Y),
@@ -210,6 +218,19 @@ def test_complaints_name_the_value_and_the_cure(name: str) -> None:
     act, words = COMPLAINTS[name]
     with pytest.raises(ValueError, match=words):
         act()
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"l1": 2}, r"LinearRegression has no parameter l1: l1=2 on n rows is Lasso\(alpha=2 / n\)"),
+        ({"l2": 3}, r"LinearRegression has no parameter l2: l2=3 is Ridge\(alpha=3\)"),
+        ({"smoothing": 1}, "unexpected keyword argument 'smoothing'"),
+    ],
+)
+def test_penalties_of_other_models_are_converted(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        LinearRegression(**settings)
 
 
 def test_the_row_that_is_named_is_the_callers() -> None:

@@ -7,11 +7,24 @@ from typing import Any
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from suffice import GLM, GammaRegressor, LinearRegression, LogisticRegression, PoissonRegressor, SoftmaxRegression
+from suffice import (
+    GLM,
+    ElasticNet,
+    GammaRegressor,
+    Lasso,
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
+    Ridge,
+    SoftmaxRegression,
+)
 from suffice.families import Tweedie
 
 MODELS = [
     LinearRegression(),
+    Ridge(),
+    Lasso(),
+    ElasticNet(),
     LogisticRegression(),
     SoftmaxRegression(),
     PoissonRegressor(),
@@ -19,7 +32,9 @@ MODELS = [
 ]
 #: The same ways through the code.
 OTHER_SETTINGS = [
-    LinearRegression(l2=1.0),
+    LinearRegression(positive=True),
+    Ridge(positive=True),
+    Lasso(positive=True),
     LinearRegression("newton"),
     LogisticRegression(l2=1.0),
     LogisticRegression(l1=0.5),

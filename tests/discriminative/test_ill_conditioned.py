@@ -13,7 +13,7 @@ from scipy import sparse
 
 import suffice
 from suffice import LinearRegression
-from suffice.discriminative import linear
+from suffice.discriminative import least_squares
 from suffice.discriminative.base import CollinearityWarning
 from tests.references.nist import STRD, Certified
 
@@ -87,7 +87,7 @@ def test_well_conditioned_columns_are_read_once(monkeypatch: pytest.MonkeyPatch)
         raise AssertionError("the rows were read again")
 
     for name in ("solve_by_rows", "are_dependent"):
-        monkeypatch.setattr(linear, name, refuse)
+        monkeypatch.setattr(least_squares, name, refuse)
     random = np.random.default_rng(0)
     X = random.normal(size=(200, 5)) + 100
     X[:, 4] += 3 * X[:, 3]
@@ -98,7 +98,7 @@ def test_columns_that_depend_on_others_are_not_decomposed(monkeypatch: pytest.Mo
     def refuse(*_: Any) -> Any:
         raise AssertionError("the rows were decomposed")
 
-    monkeypatch.setattr(linear, "solve_by_rows", refuse)
+    monkeypatch.setattr(least_squares, "solve_by_rows", refuse)
     random = np.random.default_rng(0)
     X = random.normal(size=(50, 2))
     with pytest.warns(CollinearityWarning, match="x2 = a combination of x0, x1"):

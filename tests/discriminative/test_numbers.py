@@ -12,7 +12,15 @@ from sklearn import linear_model as scikit
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
-from suffice import GLM, GammaRegressor, LinearRegression, LogisticRegression, PoissonRegressor, SoftmaxRegression
+from suffice import (
+    GLM,
+    ElasticNet,
+    GammaRegressor,
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
+    SoftmaxRegression,
+)
 
 from .cases import CASES, Case, rows
 
@@ -221,7 +229,7 @@ def test_elastic_nets_beside_glum(ratio: float) -> None:
     x, y = load_diabetes(return_X_y=True)
     x, y = StandardScaler().fit_transform(x), y / y.std()
     for family, model, target in (
-        ("normal", LinearRegression, y),
+        ("normal", ElasticNet, y),
         ("poisson", PoissonRegressor, np.floor(y)),
         ("gamma", GammaRegressor, y),
         ("binomial", LogisticRegression, (y > np.median(y)).astype(float)),
@@ -231,7 +239,10 @@ def test_elastic_nets_beside_glum(ratio: float) -> None:
             family=family, link="log" if family == "gamma" else "auto", alpha=0.05, l1_ratio=ratio, gradient_tol=1e-10,
             max_iter=10_000,
         ).fit(x, target)  # fmt: skip
-        mine = model(l1=strength * ratio, l2=strength * (1 - ratio)).fit(x, target)
+        if model is ElasticNet:
+            mine = ElasticNet(0.05, l1_ratio=ratio).fit(x, target)
+        else:
+            mine = model(l1=strength * ratio, l2=strength * (1 - ratio)).fit(x, target)
         np.testing.assert_allclose(np.ravel(mine.coef_), theirs.coef_, atol=1e-6, err_msg=family)
         np.testing.assert_array_equal(np.ravel(mine.coef_) == 0, theirs.coef_ == 0, err_msg=family)
 

@@ -10,27 +10,31 @@ import pytest
 import statsmodels.api as sm
 
 import suffice
-from suffice import LinearRegression, LogisticRegression
+from suffice import Lasso, LinearRegression, LogisticRegression, Ridge
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(80, 3))
 Z = X @ [1.0, 2.0, -1.0] + RANDOM.normal(size=80) * (1 + np.abs(X[:, 0]))
 QUERIES = RANDOM.normal(size=(6, 3))
 MODELS = pytest.mark.parametrize(
-    ("make", "y"), [(LinearRegression, Z), (LogisticRegression, (Z > 0).astype(int))], ids=["linear", "logistic"]
+    ("make", "y", "other"),
+    [(Ridge, Z, {"alpha": 1000.0}), (LogisticRegression, (Z > 0).astype(int), {"l2": 1000.0})],
+    ids=["linear", "logistic"],
 )
 
 
 @MODELS
 @pytest.mark.parametrize(("fitted", "later"), [("classical", "HC3"), ("HC3", "classical")])
-def test_a_summary_is_of_the_covariance_of_the_fit(make: Any, y: Any, fitted: str, later: str, tmp_path: Path) -> None:
+def test_a_summary_is_of_the_covariance_of_the_fit(
+    make: Any, y: Any, other: dict[str, float], fitted: str, later: str, tmp_path: Path
+) -> None:
     model = make(covariance=fitted).fit(X, y)
     text = str(model.summary())
-    model.set_params(covariance=later, l2=1000.0)
+    model.set_params(covariance=later, **other)
     assert str(model.summary()) == text
     model.save(tmp_path / "model")
     assert str(suffice.load(tmp_path / "model").summary()) == text
-    assert str(model.fit(X, y).summary()) == str(make(covariance=later, l2=1000.0).fit(X, y).summary())
+    assert str(model.fit(X, y).summary()) == str(make(covariance=later, **other).fit(X, y).summary())
 
 
 @pytest.mark.parametrize("kind", ["HC0", "HC1", "HC2", "HC3"])
@@ -84,20 +88,19 @@ def test_batches_alone_have_no_robust_covariance() -> None:
 
 
 def test_other_parameters_are_read_with_their_own_errors() -> None:
-    model = LinearRegression(covariance="HC3").fit(X, Z)
-    expected = LinearRegression(l2=50.0).fit(X, Z)
-    assert str(model.with_params(l2=50.0, covariance="classical").summary()) == str(expected.summary())
-    for params in ({"l2": 50.0}, {"covariance": "HC0"}, {"fit_intercept": False}):
+    model = Ridge(0.0, covariance="HC3").fit(X, Z)
+    expected = Ridge(50.0).fit(X, Z)
+    assert str(model.with_params(alpha=50.0, covariance="classical").summary()) == str(expected.summary())
+    for params in ({"alpha": 50.0}, {"covariance": "HC0"}, {"fit_intercept": False}):
         with pytest.raises(ValueError, match="needs the rows, and the model keeps only their sums"):
             model.with_params(**params)
     with pytest.raises(ValueError, match="needs the rows, and the model keeps only their sums"):
         expected.with_params(solver="newton")
-    assert str(LinearRegression("newton").fit(X, Z).with_params(solver="normal", l2=50.0).summary()) == str(
+    assert str(Ridge(0.0, solver="newton").fit(X, Z).with_params(solver="auto", alpha=50.0).summary()) == str(
         expected.summary()
     )
 
 
 def test_the_lasso_has_no_standard_errors_under_any_name() -> None:
-    for kind in ("classical", "HC3"):
-        fit = LinearRegression(l1=5.0, covariance=kind).fit(X, Z).summary().inference
-        assert fit.covariance is None
+    for model in (Lasso(0.05), LinearRegression(positive=True, covariance="HC3"), Ridge(positive=True)):
+        assert model.fit(X, Z).summary().inference.covariance is None

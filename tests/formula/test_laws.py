@@ -28,7 +28,7 @@ FITS: dict[str, dict[str, Any]] = {
     "visits ~ age + race + offset(log(days))": {"family": NegativeBinomial(theta=2.0)},
     "bwt ~ age + race + offset(10 * lwt)": {"family": "gaussian"},
     "low ~ age + race": {"family": "binomial", "link": "probit"},
-    "bwt ~ age + race + C(hospital)": {"l2": 1.0, "weights": "days"},
+    "bwt ~ age + race + C(hospital)": {"alpha": 1.0, "weights": "days"},
 }
 
 

@@ -41,7 +41,7 @@ def rows() -> pd.DataFrame:
 def test_splines_and_scaling_are_those_of_patsy(right: str, rows: pd.DataFrame) -> None:
     expected = np.asarray(patsy.dmatrix(right.replace("scale(x)", "scale(x, ddof=1)"), rows, NA_action="raise"))
     expected = expected if right.endswith("- 1") else expected[:, 1:]
-    model = formula.fit(f"y ~ {right}", rows, l2=1.0)  # with a penalty no column is dropped
+    model = formula.fit(f"y ~ {right}", rows, alpha=1.0)  # with a penalty no column is dropped
     np.testing.assert_allclose(model.design.matrix(rows), expected, rtol=1e-9, atol=1e-11)
 
 
@@ -70,7 +70,7 @@ def test_splines_and_scaling_are_those_of_patsy(right: str, rows: pd.DataFrame) 
 def test_terms_span_the_same_columns_as_patsy_without_redundancy(right: str, rows: pd.DataFrame) -> None:
     small = rows[rows["z"] < 2.5] if "C(z)" in right else rows
     expected = np.asarray(patsy.dmatrix(right, small))
-    design = formula.fit(f"y ~ {right}", small, l2=1.0).design
+    design = formula.fit(f"y ~ {right}", small, alpha=1.0).design
     found = design.matrix(small)
     if design.intercept:
         found = np.column_stack([np.ones(len(found)), found])

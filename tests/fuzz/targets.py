@@ -48,7 +48,8 @@ MODELS: list[Any] = [
     suffice.PoissonRegressor(l2=1.0),
     suffice.NBLogisticRegression(l2=1.0),
     suffice.Perceptron(max_iter=2),
-    suffice.LinearRegression(l2=1.0),
+    suffice.Ridge(),
+    suffice.ElasticNet(),
     suffice.GLM("gaussian", l2=1.0),
     suffice.LocallyWeightedRegression(bandwidth=1.0),
 ]
@@ -377,7 +378,7 @@ def formulas() -> Iterator[Case]:
                 stop = min(start + random.randrange(5), len(text))
                 text = text[:start] + random.choice(pieces) + text[stop:]
             with suppress(*DOCUMENTED):
-                formula.fit(text, table, l2=1.0).predict(table)
+                formula.fit(text, table, alpha=1.0).predict(table)
 
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")

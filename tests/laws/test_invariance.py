@@ -26,7 +26,8 @@ from scipy import sparse
 
 import suffice
 import suffice.text
-from suffice import LinearRegression, NBLogisticRegression, TableModel
+from suffice import NBLogisticRegression, TableModel
+from suffice.discriminative.least_squares import LeastSquaresModel
 from suffice.kernels import Batch, Expression, Relation, SqlEngine
 from suffice.statistics import Labels, Statistics
 
@@ -90,7 +91,7 @@ def inference(model: Any, data: Data) -> Answers:
     if hasattr(model, "predict_interval") and fit.covariance is not None and np.isfinite(fit.covariance).all():
         beside = {name: each for name, each in data.beside.items() if name in ("offset", "exposure")}
         found["interval"] = np.stack(model.predict_interval(data.x, 0.9, **beside))
-    if isinstance(model, LinearRegression) and not model.l1:
+    if isinstance(model, LeastSquaresModel) and fit.covariance is not None:
         found["interval"] = np.stack(model.predict_interval(data.x, 0.9, of="observation"))
     return found
 

@@ -168,7 +168,7 @@ FAULTS = (
     Fault(
         "standard errors are 0 where the sums have no digit of the residual left",
         "inference",
-        "src/suffice/discriminative/linear.py",
+        "src/suffice/discriminative/normal_equations.py",
         "lost = self.digits == 0",
         "lost = np.zeros(len(noise), dtype=bool)",
         ("tests/discriminative/test_small_residuals.py::test_sums_that_have_no_digit_left_give_no_errors",),

@@ -13,10 +13,6 @@ globals().update(
 )
 
 DIFFERENCES = {
-    "test_linear_regression_positive": "by design: no positive=True; constraints are no sums",
-    "test_linear_regression_positive_multiple_outcome": "by design: no positive=True; constraints are no sums",
-    "test_linear_regression_positive_vs_nonpositive": "by design: no positive=True; constraints are no sums",
-    "test_linear_regression_positive_vs_nonpositive_when_positive": "by design: no positive=True",
-    "test_raises_value_error_if_positive_and_sparse": "by design: no positive=True; constraints are no sums",
-    "test_inplace_data_preprocessing": "by design: no copy_X; rows are never changed",
+    "test_raises_value_error_if_positive_and_sparse": "by design: sparse rows have the same sums",
+    "test_inplace_data_preprocessing[*-None]": "by design: rows are never changed, also with copy_X=False",
 }

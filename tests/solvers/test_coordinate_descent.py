@@ -9,7 +9,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import ElasticNet as Theirs
 
-from suffice import GLM, LinearRegression, LogisticRegression
+from suffice import GLM, ElasticNet, Lasso, LogisticRegression
 from suffice.solvers.coordinate_descent import solve_quadratic
 
 
@@ -39,8 +39,9 @@ def test_columns_far_from_zero_without_an_intercept(l2: float) -> None:
         x = random.normal(size=(20, 3)) + 1000
         y = random.normal(size=20)
         best = least_cost(x, y, 2.0, l2)
-        for kind in (LinearRegression, GLM):
-            model = kind(l1=2.0, l2=l2, fit_intercept=False).fit(x, y)
+        linear = ElasticNet((2.0 + l2) / 20, l1_ratio=2.0 / (2.0 + l2), fit_intercept=False)
+        for model in (linear, GLM(l1=2.0, l2=l2, fit_intercept=False)):
+            model.fit(x, y)
             assert model.solution_.converged
             assert cost(x, y, model.coef_, 2.0, l2) == pytest.approx(best, rel=1e-9)
 
@@ -49,11 +50,13 @@ def test_several_targets_and_paths_are_optimal() -> None:
     random = np.random.default_rng(51)
     x = random.normal(size=(20, 3)) + 1000
     y = random.normal(size=(20, 2))
-    model = LinearRegression(l1=2.0, fit_intercept=False).fit(x, y)
+    model = Lasso(0.1, fit_intercept=False).fit(x, y)
     for coef, target in zip(model.coef_, y.T, strict=True):
         assert cost(x, target, coef, 2.0) == pytest.approx(least_cost(x, target, 2.0, 0.0), rel=1e-9)
-    for kind in (LinearRegression, GLM):
-        path = kind(fit_intercept=False).path(x, y[:, 0], penalties=[20.0, 2.0, 0.2], ratio=0.5)
+    for path in (
+        ElasticNet(fit_intercept=False).path(x, y[:, 0], alphas=[1.0, 0.1, 0.01]),
+        GLM(fit_intercept=False).path(x, y[:, 0], penalties=[20.0, 2.0, 0.2], ratio=0.5),
+    ):
         for l1, l2, coef in zip(path.l1, path.l2, path.coef, strict=True):
             assert cost(x, y[:, 0], coef, l1, l2) == pytest.approx(least_cost(x, y[:, 0], l1, l2), rel=1e-9)
 
@@ -62,7 +65,7 @@ def test_it_finds_what_scikit_learn_does() -> None:
     random = np.random.default_rng(0)
     x = random.normal(size=(60, 80)) @ random.normal(size=(80, 80))
     y = x[:, :4].sum(axis=1) + random.normal(size=60)
-    mine = LinearRegression(l1=30.0, l2=6.0).fit(x, y)
+    mine = ElasticNet(alpha=36 / 60, l1_ratio=30 / 36).fit(x, y)
     theirs = Theirs(alpha=36 / 60, l1_ratio=30 / 36, tol=1e-12, max_iter=100_000).fit(x, y)
     np.testing.assert_allclose(mine.coef_, theirs.coef_, atol=1e-6 * np.abs(theirs.coef_).max())
 
@@ -94,11 +97,11 @@ def test_a_column_given_twice_does_no_harm() -> None:
 
 def test_columns_too_nearly_dependent_to_solve_for_are_told() -> None:
     x, y = np.vander(np.linspace(1.0, 2.0, 20), 8), np.random.default_rng(32).normal(size=20)
-    words = "LinearRegression did not converge: the conditions for a minimum do not hold at l1=0.001, as columns nearly"
+    words = "Lasso did not converge: the conditions for a minimum do not hold at alpha = 5e-05, as columns nearly"
     with pytest.warns(ConvergenceWarning, match=words):
-        LinearRegression(l1=1e-3, fit_intercept=False).fit(x, y)
+        Lasso(5e-5, fit_intercept=False).fit(x, y)
     with pytest.warns(ConvergenceWarning, match=words):
-        LinearRegression(fit_intercept=False).path(x, y, penalties=[1e-3])
+        Lasso(fit_intercept=False).path(x, y, alphas=[5e-5])
     with pytest.warns(ConvergenceWarning, match="GLM did not converge: coordinate descent did not reach the optimum"):
         GLM(l1=1e-3, fit_intercept=False).fit(x, y)
 

@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 from sklearn import linear_model as scikit
 
-from suffice import LinearRegression, LogisticRegression, PoissonRegressor, SoftmaxRegression, solvers
+from suffice import ElasticNet, Lasso, LogisticRegression, PoissonRegressor, SoftmaxRegression, solvers
 from suffice.data import EncodedDataset
 from suffice.discriminative.objective import NegativeLogLikelihood
 from suffice.families import Response
@@ -211,7 +211,7 @@ def test_working_sets_serve_a_path_and_say_where_they_did_not_suffice() -> None:
 
 
 def test_paths_end_where_fits_do() -> None:
-    for model, case in ((LinearRegression, CASES[0]), (LogisticRegression, CASES[1]), (PoissonRegressor, CASES[4])):
+    for model, case in ((LogisticRegression, CASES[1]), (PoissonRegressor, CASES[4])):
         x, y = rows(case)
         path = model().path(x, y, count=10, ratio=0.7)
         assert path.nonzero[0] == 0
@@ -220,6 +220,17 @@ def test_paths_end_where_fits_do() -> None:
             fitted = model(l1=path.l1[place], l2=path.l2[place]).fit(x, y)
             np.testing.assert_allclose(path.coef[place], np.ravel(fitted.coef_), atol=1e-6)
             np.testing.assert_allclose(path.intercept[place], np.ravel(fitted.intercept_)[0], atol=1e-6)
+
+
+def test_paths_from_sums_end_where_fits_do() -> None:
+    x, y = rows(CASES[0])
+    path = ElasticNet(l1_ratio=0.7).path(x, y, alphas=10)
+    assert path.nonzero[0] == 0
+    for place in (3, 9):
+        strength = path.l1[place] + path.l2[place]
+        fitted = ElasticNet(strength / len(y), l1_ratio=path.l1[place] / strength).fit(x, y)
+        np.testing.assert_allclose(path.coef[place], fitted.coef_, atol=1e-6)
+        np.testing.assert_allclose(path.intercept[place], fitted.intercept_, atol=1e-6)
 
 
 def test_solvers_that_do_not_get_there_say_so() -> None:
@@ -306,7 +317,7 @@ def test_stochastic_steps_of_several_classes_reach_the_penalised_optimum(model: 
 
 
 def test_a_path_says_how_many_coefficients_its_penalties_leave() -> None:
-    path = LinearRegression().path(np.eye(4, 2), np.array([2.0, 1.0, 0.0, 0.0]), penalties=[10.0, 1e-3])
+    path = Lasso().path(np.eye(4, 2), np.array([2.0, 1.0, 0.0, 0.0]), alphas=[2.5, 2.5e-4])
     assert repr(path) == "Path of 2 penalties, l1 from 10 to 0.001: 0 to 2 coefficients"
 
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from suffice.discriminative.base import CollinearityWarning
     from suffice.discriminative.covariance import Covariance
     from suffice.discriminative.diagnostics import Diagnostics
+    from suffice.discriminative.elastic_net import ElasticNet, Lasso
     from suffice.discriminative.glm import GLM, GammaRegressor, PoissonRegressor
     from suffice.discriminative.linear import LinearRegression
     from suffice.discriminative.local import LocallyWeightedRegression
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from suffice.discriminative.path import Path
     from suffice.discriminative.perceptron import Perceptron
     from suffice.discriminative.result_table import ResultTable
+    from suffice.discriminative.ridge import Ridge
     from suffice.discriminative.separation import Separation, SeparationWarning
     from suffice.discriminative.summary import Summary
 
@@ -28,9 +30,11 @@ _MODULES = {
     "CollinearityWarning": "base",
     "Covariance": "covariance",
     "Diagnostics": "diagnostics",
+    "ElasticNet": "elastic_net",
     "FarFromDataWarning": "local_fit",
     "GLM": "glm",
     "GammaRegressor": "glm",
+    "Lasso": "elastic_net",
     "LinearRegression": "linear",
     "LocallyWeightedRegression": "local",
     "LogisticRegression": "logistic",
@@ -40,6 +44,7 @@ _MODULES = {
     "Perceptron": "perceptron",
     "PoissonRegressor": "glm",
     "ResultTable": "result_table",
+    "Ridge": "ridge",
     "Separation": "separation",
     "SeparationWarning": "separation",
     "SoftmaxRegression": "logistic",
@@ -51,8 +56,10 @@ __all__ = [
     "CollinearityWarning",
     "Covariance",
     "Diagnostics",
+    "ElasticNet",
     "FarFromDataWarning",
     "GammaRegressor",
+    "Lasso",
     "LinearRegression",
     "LocallyWeightedRegression",
     "LogisticRegression",
@@ -62,6 +69,7 @@ __all__ = [
     "Perceptron",
     "PoissonRegressor",
     "ResultTable",
+    "Ridge",
     "Separation",
     "SeparationWarning",
     "SoftmaxRegression",

@@ -14,7 +14,8 @@ from suffice.discriminative.covariance import nearest_name
 from suffice.discriminative.fit_rows import FitRows, check_columns, rows_of_fit
 from suffice.discriminative.inference import Inference
 from suffice.discriminative.layout import Layout
-from suffice.discriminative.linear import LinearRegression, products_of
+from suffice.discriminative.least_squares import LeastSquaresModel
+from suffice.discriminative.normal_equations import products_of
 from suffice.discriminative.regression import Regression
 from suffice.discriminative.result_table import ResultTable
 from suffice.solvers import Newton
@@ -92,17 +93,24 @@ def anova(
 
 def _checked(model: Any, test: str) -> Inference:
     """Return the inference of a fitted model; raise if it has no tests."""
-    if not isinstance(model, LinearRegression | Regression):
+    if not isinstance(model, LeastSquaresModel | Regression):
         raise TypeError(f"anova is for fitted regressions; got {model!r}")
     fit = model.summary().inference
     params = model._params
-    if params.l1 > 0 or params.l2 > 0 or getattr(params, "penalty", None) is not None:
+    if _is_penalised(model):
         raise ValueError(f"{type(model).__name__} has a penalty: deviances of penalised fits do not give a test")
     if params.weights == "sampling" and test != "wald":
         raise ValueError(
             "deviances under weights='sampling' are no test, as they grow with the weights: give test='wald'"
         )
     return fit
+
+
+def _is_penalised(model: Any) -> bool:
+    if isinstance(model, LeastSquaresModel):
+        return not model._penalty().is_none
+    params = model._params
+    return bool(params.l1 > 0 or params.l2 > 0 or params.penalty is not None)
 
 
 def _notes(fit: Inference, test: str) -> tuple[str, ...]:
@@ -233,7 +241,7 @@ def _wald(fit: Inference, names: Iterable[str]) -> _Test:
 
 def _score(small: Any, large: Any, smaller: Inference, top: Inference, X: Any, y: Any, given: dict[str, Any]) -> _Test:
     """Return Rao's score test: the gradient of the larger model's likelihood at the smaller model."""
-    if isinstance(large, LinearRegression):
+    if isinstance(large, LeastSquaresModel):
         raise ValueError("test='score' is for generalised linear models; for least squares give test='f'")
     with rows_of_fit(large, "a score test", X, y, plain=True, **given) as rows:
         theta = np.zeros(large.solution_.theta.shape)
@@ -269,7 +277,7 @@ def _test_terms(
         return _table_of_terms(fit, found, None, kind, ())
     deviances = _Deviances(model, fit)
     by_f = _uses_f(fit, test)
-    if isinstance(model, LinearRegression):
+    if isinstance(model, LeastSquaresModel):
         return _terms_by_deviance(deviances.from_sums(model), columns, fit, kind, by_f)
     with rows_of_fit(model, "anova", X, y, plain=True, **given) as rows:
         return _terms_by_deviance(deviances.from_rows(rows), columns, fit, kind, by_f)
@@ -314,7 +322,7 @@ class _Deviances:
         self.model, self.fit = model, fit
         self.known: dict[frozenset[int], _Fitted] = {}
 
-    def from_sums(self, model: LinearRegression) -> _Deviances:
+    def from_sums(self, model: LeastSquaresModel) -> _Deviances:
         products = products_of(model.statistics_, bool(model._params.fit_intercept))
         if products.yy.shape != (1, 1):
             raise ValueError(f"anova needs one target; y has {len(products.yy)}")

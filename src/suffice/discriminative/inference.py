@@ -63,13 +63,24 @@ def notes_on_penalties(l1: float, l2: float, firth: bool, kind: str) -> list[str
     if l1 > 0:
         notes.append("l1 > 0: coefficients set to zero have no standard errors")
     elif l2 > 0:
-        errors = "standard errors are those of the posterior under a Gaussian prior"
-        if kind != "classical":
-            errors = f"{kind} standard errors do not tell how far the coefficients were shrunk"
-        notes.append(f"l2 = {l2:g}: {errors}; AIC and BIC count every coefficient")
+        notes.append(note_on_ridge(f"l2 = {l2:g}", kind))
     if firth:
         notes.append("penalty='firth': the coefficients are Firth's; log-likelihood and deviance leave out the penalty")
     return notes
+
+
+def note_on_ridge(penalty: str, kind: str) -> str:
+    """Return what a ridge penalty does to standard errors and criteria.
+
+    Examples
+    --------
+    >>> note_on_ridge("alpha = 2", "HC3").partition("; ")[0]
+    'alpha = 2: HC3 standard errors do not tell how far the coefficients were shrunk'
+    """
+    errors = "standard errors are those of the posterior under a Gaussian prior"
+    if kind != "classical":
+        errors = f"{kind} standard errors do not tell how far the coefficients were shrunk"
+    return f"{penalty}: {errors}; AIC and BIC count every coefficient"
 
 
 def check_level(level: float) -> None:

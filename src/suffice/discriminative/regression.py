@@ -40,7 +40,7 @@ from suffice.discriminative.fit_rows import rows_of_fit
 from suffice.discriminative.inference import PSEUDO_LIKELIHOOD, Inference, notes_on_penalties, notes_on_rows
 from suffice.discriminative.intervals import ThetaCovariance, critical_value
 from suffice.discriminative.layout import Layout, lay_out
-from suffice.discriminative.linear import solve_normal_equations
+from suffice.discriminative.normal_equations import solve_normal_equations
 from suffice.discriminative.objective import NegativeLogLikelihood, predictors_of
 from suffice.discriminative.path import Path, solve_path, strengths
 from suffice.discriminative.profile import profile_intervals

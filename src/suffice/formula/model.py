@@ -14,13 +14,22 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from suffice.data.frames import NamedMatrix
-from suffice.discriminative import GLM, CollinearityWarning, LinearRegression, LogisticRegression, SoftmaxRegression
+from suffice.discriminative import (
+    GLM,
+    CollinearityWarning,
+    ElasticNet,
+    LinearRegression,
+    LogisticRegression,
+    Ridge,
+    SoftmaxRegression,
+)
 from suffice.discriminative.analysis_of_deviance import anova
 from suffice.discriminative.base import LinearPredictor, ScoredClasses, dependence
 from suffice.discriminative.contrasts import estimate_contrasts
 from suffice.discriminative.covariance import Covariance
 from suffice.discriminative.diagnostics import Diagnostics
 from suffice.discriminative.inference import Inference
+from suffice.discriminative.least_squares import LeastSquaresModel
 from suffice.discriminative.result_table import ResultTable
 from suffice.discriminative.summary import Summary
 from suffice.explain import EXPECTED_NUMBER, ClassScores, Contribution, Explanation
@@ -92,7 +101,8 @@ def fit(
         more.
     estimator
         The estimator, a class or an instance; by default that of the family: Gaussian
-        :class:`~suffice.LinearRegression`, binomial :class:`~suffice.LogisticRegression`, multinomial
+        :class:`~suffice.LinearRegression` (with ``alpha`` :class:`~suffice.Ridge`, with ``l1_ratio``
+        :class:`~suffice.ElasticNet`), binomial :class:`~suffice.LogisticRegression`, multinomial
         :class:`~suffice.SoftmaxRegression`, others :class:`~suffice.GLM`.
     weights, offset, exposure, trials, groups
         The column, or an expression of columns, that is ``sample_weight``, ``offset``, ``exposure``, ``trials`` or
@@ -108,7 +118,7 @@ def fit(
     missing
         ``"drop"`` drops rows with missing cells, and reports their number; ``"raise"`` raises. Blank texts are missing.
     **settings
-        Parameters of the estimator: ``l2=1.0``, ``covariance="HC3"``, ``penalty="firth"``, ``link="probit"``.
+        Parameters of the estimator: ``alpha=1.0``, ``covariance="HC3"``, ``penalty="firth"``, ``link="probit"``.
 
     Returns
     -------
@@ -322,8 +332,8 @@ class _Choice:
             is_class = isinstance(estimator, type)
             if not (issubclass(estimator, LinearPredictor) if is_class else isinstance(estimator, LinearPredictor)):
                 raise FormulaError(
-                    "estimator must be LinearRegression, LogisticRegression, SoftmaxRegression, PoissonRegressor, "
-                    f"GammaRegressor or GLM; got {estimator!r}"
+                    "estimator must be LinearRegression, Ridge, Lasso, ElasticNet, LogisticRegression, "
+                    f"SoftmaxRegression, PoissonRegressor, GammaRegressor or GLM; got {estimator!r}"
                 )
             given = estimator(**settings) if is_class else clone(estimator).set_params(**settings)
         if family is not None:
@@ -396,7 +406,8 @@ class _Choice:
             )
         try:
             if name == "gaussian" and not self.shifted and link is None:
-                return LinearRegression(**settings)
+                penalised = ElasticNet if "l1_ratio" in settings else Ridge if "alpha" in settings else None
+                return LinearRegression(**settings) if penalised is None else penalised(**settings)
             if name == "bernoulli" and outcome.classes and link is None and not self.trials:
                 return LogisticRegression(**settings)
             if name == "multinomial":
@@ -502,7 +513,7 @@ class FormulaModel(Stored):
             self._check_weights(piece.get("sample_weight"))
         elif "weights" in self._beside:
             self._check_weights(self._summed_weights(table))
-        penalised = any(getattr(self.estimator_, name, 0.0) for name in ("l2", "l1"))
+        penalised = any(np.any(getattr(self.estimator_, name, 0.0)) for name in ("l2", "l1", "alpha"))
         plain = type(self.estimator_) is LinearRegression
         if not penalised and len(self.design.names):
             sums = self.estimator_ if plain else LinearRegression(fit_intercept=self.design.intercept)
@@ -762,7 +773,7 @@ class FormulaModel(Stored):
         )  # (n, k, terms)
         names, read = list(places) or [INTERCEPT], self.design.columns_read_by_terms()
         answers = self._answer_complete(cells)
-        linear = isinstance(self.estimator_, LinearRegression) or self._response_name.endswith("/identity")
+        linear = isinstance(self.estimator_, LeastSquaresModel) or self._response_name.endswith("/identity")
         for row in range(cells.rows):
             base = intercept + shift[row] * (np.arange(len(intercept)) > 0 if self.has_classes else 1.0)
             values = [_shown_cells(read.get(term, ()), cells, row) for term in names]
@@ -926,7 +937,7 @@ class FormulaModel(Stored):
         test, kind
             As for :func:`suffice.anova`: ``kind="type 2"`` tests each term given all that do not contain it.
         """
-        from_sums = isinstance(self.estimator_, LinearRegression) or test == "wald"
+        from_sums = isinstance(self.estimator_, LeastSquaresModel) or test == "wald"
         needed = test == "score" or not (larger or from_sums)
         rows = self._rows_again(data, "anova") if needed or data is not None else {}
         if not larger:

@@ -162,6 +162,7 @@ _PACKAGES = {
     "LocallyWeightedRegression": "suffice.discriminative",
     "LogisticRegression": "suffice.discriminative",
     "PoissonRegressor": "suffice.discriminative",
+    "Ridge": "suffice.discriminative",
     "SoftmaxRegression": "suffice.discriminative",
     "TextClassifier": "suffice.text",
 }

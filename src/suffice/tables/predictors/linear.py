@@ -263,7 +263,8 @@ class LinearPredictor(Predictor):
         ]
         if any(isinstance(term, Number) and term.gaps for term in self.design.terms):
             notes.append("[missing] is the difference between a missing number and the mean of the column")
-        if self.inner.get_params().get("l2"):
+        given = self.inner.get_params()
+        if given.get("l2") or given.get("alpha"):
             notes.append("the penalty is on standardised columns")
         return Summary(
             replace(
@@ -411,7 +412,7 @@ def _estimator(model_type: ModelType, task: Task, penalty: float) -> Any:
         case "softmax":
             return discriminative.SoftmaxRegression(l2=penalty, tol=_CLOSE, inference=False)
     if task == "numbers":
-        return discriminative.LinearRegression(l2=penalty)
+        return discriminative.Ridge(alpha=penalty)
     if task == "counts":
         return discriminative.PoissonRegressor(l2=penalty, tol=_CLOSE, inference=False)
     return discriminative.LogisticRegression(l2=penalty, tol=_CLOSE, inference=False)
