@@ -21,6 +21,7 @@ from benchmarks.harness import Task, Work
 from benchmarks.sums import Array
 from suffice import (
     GLM,
+    ElasticNet,
     GammaRegressor,
     LinearRegression,
     LogisticRegression,
@@ -257,7 +258,11 @@ def paths() -> Iterator[Task]:
     z = linear_predictor(random, np.ascontiguousarray(x[:, :20]))
     y, classes = z + random.normal(size=len(z)), (random.random(len(z)) < 1 / (1 + np.exp(-z))).astype(float)
     settings = {"alpha_search": True, "n_alphas": 50, "min_alpha_ratio": 1e-3, "l1_ratio": 0.5, "gradient_tol": 1e-6}
-    for family, ours, target in (("normal", LinearRegression, y), ("binomial", LogisticRegression, classes)):
+    linear, logistic = ElasticNet(l1_ratio=0.5), LogisticRegression(tol=1e-6)
+    for family, ours, target, given in (
+        ("normal", linear, y, {"alphas": 50}),
+        ("binomial", logistic, classes, {"ratio": 0.5}),
+    ):
         rivals: dict[str, Work] = {
             "glum": quiet(
                 lambda family=family, target=target: GeneralizedLinearRegressor(family=family, **settings).fit(
@@ -270,8 +275,8 @@ def paths() -> Iterator[Task]:
                 lambda: scikit.enet_path(x - x.mean(axis=0), y - y.mean(), l1_ratio=0.5, alphas=50)
             )
         yield Task(
-            f"{ours.__name__} elastic-net path of 50 penalties, 1e5 × 50, slopes 1e-6",
-            lambda ours=ours, target=target: ours(tol=1e-6).path(x, target, ratio=0.5),
+            f"{type(ours).__name__} elastic-net path of 50 penalties, 1e5 × 50, slopes 1e-6",
+            lambda ours=ours, target=target, given=given: ours.path(x, target, **given),
             rivals,
             {"X.sum()": x.sum},
         )
