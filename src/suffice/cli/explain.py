@@ -84,7 +84,8 @@ def _explain_table(model: Any, table: str, count: int, numbers: tuple[int, ...],
         rows = block.first + batch.num_rows
         here = [row - block.first for row in wanted if 0 <= row - block.first < batch.num_rows]
         if here:
-            some = explain_rows(model.predictor_, block[here], batch.take(pa.array(here)))
+            table_rows = pa.Table.from_batches([batch.slice(row, 1) for row in here]).combine_chunks()
+            some = explain_rows(model.predictor_, block[here], table_rows)
             found.extend(replace(each, row=block.first + row) for each, row in zip(some, here, strict=True))
         if rows > wanted[-1]:
             break
@@ -95,8 +96,11 @@ def _explain_table(model: Any, table: str, count: int, numbers: tuple[int, ...],
     return found
 
 
-def _parse_row(model: Any, cells: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Return the row of the arguments, with a cell for each column of the model."""
+def _parse_row(model: Any, cells: tuple[str, ...]) -> Any:
+    """Return the row of the arguments as an Arrow table, with a cell for each column of the model."""
+    import pyarrow as pa
+
+    from suffice.tables.arrow_arrays import from_values
     from suffice.tables.errors import UsageError, listed, nearest
 
     given = _given_cells(cells)
@@ -107,7 +111,7 @@ def _parse_row(model: Any, cells: tuple[str, ...]) -> list[dict[str, Any]]:
         raise UsageError(
             f"the model has no column {unknown[0]!r}; its columns are {listed(columns)}{nearest(unknown[0], columns)}"
         )
-    return [{name: given.get(name) for name in columns}]
+    return pa.table({name: from_values([given.get(name)]) for name in columns})
 
 
 def _given_cells(cells: tuple[str, ...]) -> dict[str, Any]:

@@ -122,7 +122,7 @@ def read_blocks(model: Any, source: Any) -> Iterator[tuple[Any, Any]]:
         yield batch, block
     if empty:
         schema = source.schema()
-        batch = pa.RecordBatch.from_arrays([pa.array([], type=kind) for kind in schema.types], schema=schema)
+        batch = pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
         yield batch, Block.of(batch, model.schema_)
 
 

@@ -131,20 +131,23 @@ def _predict_batch(model: Any, batch: Any, block: Any, kept: list[str], probabil
     """Return the predictions for a batch, with the columns that are copied."""
     import pyarrow as pa
 
+    from suffice.tables.arrow_arrays import from_numbers, from_strings, from_values
+
     taken = {"prediction", "probability", "reasons"}
     columns: dict[str, Any] = {(f"{name} (given)" if name in taken else name): batch.column(name) for name in kept}
     predictions = model.predictor_.predict(block)
     if model.schema_.task == "classes":
-        columns["prediction"] = pa.array(model.named(predictions).tolist())
-        columns["probability"] = pa.array(predictions.max(axis=1))
+        columns["prediction"] = from_values(model.named(predictions).tolist())
+        columns["probability"] = from_numbers(predictions.max(axis=1))
         if probabilities:
-            columns.update({f"p({label})": pa.array(predictions[:, code]) for code, label in enumerate(model._labels)})
+            labels = enumerate(model._labels)
+            columns.update({f"p({label})": from_numbers(predictions[:, code]) for code, label in labels})
     else:
-        columns["prediction"] = pa.array(predictions)
+        columns["prediction"] = from_numbers(predictions)
     if explain:
         from suffice.tables.explanation import explain_rows
 
-        columns["reasons"] = pa.array(
+        columns["reasons"] = from_strings(
             [describe_contributions(row) for row in explain_rows(model.predictor_, block, batch)]
         )
     return pa.RecordBatch.from_pydict(columns)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.column_kinds import CellType, is_whole
 from suffice.statistics.base import FloatArray
+from suffice.tables.arrow_arrays import find_known, to_numbers
 from suffice.tables.sources.base import arrow
 
 if TYPE_CHECKING:
@@ -18,6 +20,11 @@ if TYPE_CHECKING:
 
 #: Decimals of at most this many digits, and powers of ten up to this one, are exact in a 64-bit float.
 _EXACT_DIGITS, _EXACT_POWER = 15, 22
+#: Microseconds.
+_HOUR, _DAY = 3_600_000_000, 86_400_000_000
+_MONTHS = tuple(f"{month:02}" for month in range(1, 13))
+_HOURS = tuple(f"{hour:02}" for hour in range(24))
+_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d($|[ T]\d\d:)")
 _ZONE = re.compile(r"(Z|[+-]\d\d:?\d\d)$")
 
@@ -129,23 +136,54 @@ def to_floats(column: Any) -> FloatArray:
     is_exact = is_decimal and kind.precision <= _EXACT_DIGITS and 0 <= kind.scale <= _EXACT_POWER
     if is_decimal and not is_exact:
         cells = cells.cast(pa.string())
-    found: FloatArray = combine_chunks(cells.cast(pa.float64(), safe=False)).to_numpy(zero_copy_only=False)
+    numbers = to_numbers(cells)
+    if numbers is None:
+        cells = cells.cast(pa.float64(), safe=False)
+        numbers = to_numbers(cells)
+    found: FloatArray = np.asarray(numbers, dtype=np.float64)
+    known = find_known(cells)
+    if known is not None:
+        found = np.where(known, found, np.nan)
     if is_exact:
         unit = 10.0**kind.scale  # exact, as is the whole number of units: their quotient is rounded once
         found = np.rint(found * unit) / unit
     return found
 
 
-def split_dates(column: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the parts of dates, each a column: time in days since 1970, month, weekday and hour."""
-    import pyarrow.compute as pc
+def split_dates(column: Any) -> tuple[FloatArray, dict[str, tuple[npt.NDArray[np.int64], Sequence[str]]]]:
+    """Return the time of dates in days since 1970, and their month, weekday and hour: codes, -1 for null, with names.
 
+    Examples
+    --------
+    >>> from datetime import date
+    >>> time, parts = split_dates(arrow().array([date(2024, 12, 31), None]))
+    >>> time, [names[codes[0]] for codes, names in parts.values()], parts["month"][0]
+    (array([20088.,    nan]), ['12', 'Tue', '00'], array([11, -1]))
+    """
+    cells = combine_chunks(column)
+    moments, known = _to_microseconds(cells), find_known(cells)
+    time = moments / float(_DAY)
+    if known is not None:
+        moments, time = np.where(known, moments, 0), np.where(known, time, np.nan)
+    days = moments // _DAY
+    months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
+    weekdays = (days + 3) % 7  # 1 January 1970 was a Thursday
+    hours = moments // _HOUR % 24
+    parts = (("month", months, _MONTHS), ("weekday", weekdays, _WEEKDAYS), ("hour", hours, _HOURS))
+    return time, {part: (codes if known is None else np.where(known, codes, -1), names) for part, codes, names in parts}
+
+
+def _to_microseconds(cells: Any) -> npt.NDArray[np.int64]:
+    """Return dates or timestamps, in UTC, as microseconds since 1970."""
     pa = arrow()
-    moments = combine_chunks(column.cast(pa.timestamp("us"), safe=False))
-    yield "time", pc.divide(moments.cast(pa.int64()).cast(pa.float64()), 86400e6)
-    yield "month", pc.utf8_lpad(pc.month(moments).cast(pa.string()), 2, padding="0")
-    yield "weekday", pa.array(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]).take(pc.day_of_week(moments))
-    yield "hour", pc.utf8_lpad(pc.hour(moments).cast(pa.string()), 2, padding="0")
+    if pa.types.is_date32(cells.type):
+        days: Any = to_numbers(cells.view(pa.int32()))
+        return np.asarray(days, dtype=np.int64) * _DAY
+    unit = "ms" if pa.types.is_date64(cells.type) else cells.type.unit if pa.types.is_timestamp(cells.type) else ""
+    if not unit:  # no cell is known
+        return np.zeros(len(cells), dtype=np.int64)
+    counts: Any = to_numbers(cells.view(pa.int64()))
+    return np.asarray(counts // 1000 if unit == "ns" else counts * {"s": 10**6, "ms": 10**3, "us": 1}[unit])
 
 
 def combine_chunks(column: Any) -> Any:

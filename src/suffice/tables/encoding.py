@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from suffice import _native
 from suffice.column_kinds import TRUTH_WORDS
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
+from suffice.tables.arrow_arrays import find_known, to_numbers
 from suffice.tables.cells import (
     cell_type,
     combine_chunks,
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Codes = npt.NDArray[np.signedinteger[Any]]
+
+#: Names of up to this many cells are found by Python: pyarrow.compute takes as long to import.
+_FEW_CELLS = 10_000
 
 
 class KindError(TableError):
@@ -145,7 +149,8 @@ def _encode_column(column: Any, field: Field, first: int, missing: tuple[str, ..
         return [encode_truths(column, field, kind, first, missing)]
     if field.kind == "text":
         gaps = {None, *missing}
-        return [["" if text in gaps else text for text in column.cast(arrow().string()).to_pylist()]]
+        texts = column if column.type == arrow().string() else column.cast(arrow().string())
+        return [["" if text in gaps else text for text in texts.to_pylist()]]
     return [encode_names(column, missing)]
 
 
@@ -164,8 +169,17 @@ def _encode_dates(column: Any, field: Field, missing: tuple[str, ...]) -> list[A
             field.name,
             "category",
         )
-    found = dict(split_dates(column))
-    return [to_floats(found[part]) if part == "time" else encode_names(found[part]) for part in field.parts]
+    time, parts = split_dates(column)
+    return [time if part == "time" else _keep_used_names(*parts[part]) for part in field.parts]
+
+
+def _keep_used_names(codes: npt.NDArray[np.int64], names: Sequence[str]) -> CodedColumn:
+    """Return codes of names, -1 for missing cells, as a category column of those names that occur."""
+    used = np.unique(codes[codes >= 0])
+    distinct = encode_values([names[code] for code in used])
+    places = np.full(len(names) + 1, -1, dtype=distinct.codes.dtype)  # the last one for -1
+    places[used] = distinct.codes
+    return CodedColumn(distinct.vocabulary, places[codes])
 
 
 def _encode_numbers(column: Any, field: Field, kind: str, first: int, missing: tuple[str, ...]) -> FloatArray:
@@ -228,7 +242,7 @@ def _is_number(cell: str | None) -> bool:
 def encode_truths(column: Any, field: Field, kind: str, first: int, missing: tuple[str, ...]) -> FloatArray:
     """Return a column of booleans, numbers or truth words as 0 and 1, NaN where a cell is missing."""
     if kind == "truth":
-        return to_floats(column.cast(arrow().uint8()))
+        return to_floats(column)
     written = field.truth or ("false", "true")
     cure = "numeric" if kind in ("whole", "number") else "category"
     if kind in ("whole", "number"):
@@ -264,15 +278,19 @@ def encode_names(column: Any, missing: tuple[str, ...] = ()) -> CodedColumn:
     >>> found.vocabulary.names, found.codes.tolist()
     (('blue', 'red'), [1, 0, -1, 1])
     """
-    pa = arrow()
     column = combine_chunks(column)
-    if not pa.types.is_dictionary(column.type):
+    is_dictionary = arrow().types.is_dictionary(column.type)
+    if not is_dictionary and len(column) <= _FEW_CELLS:
+        cells = column.to_pylist()
+        places = {cell: place for place, cell in enumerate(dict.fromkeys(cells))}
+        distinct = encode_values(places, missing)
+        return CodedColumn(distinct.vocabulary, distinct.codes[[places[cell] for cell in cells]])
+    if not is_dictionary:
         column = column.dictionary_encode()
     distinct = encode_values(column.dictionary.to_pylist(), missing)
-    places = np.append(distinct.codes, -1)
-    codes = column.indices
-    codes = codes.fill_null(len(places) - 1) if codes.null_count else codes
-    return CodedColumn(distinct.vocabulary, places[codes.to_numpy(zero_copy_only=False)])
+    codes, known = to_numbers(column.indices), find_known(column.indices)
+    found = np.append(distinct.codes, -1)[codes if known is None else np.where(known, codes, -1)]
+    return CodedColumn(distinct.vocabulary, found)
 
 
 def encode_values(values: Iterable[Any], missing: tuple[str, ...] = ()) -> CodedColumn:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from suffice.model_types import ModelType
 from suffice.statistics import Labels
+from suffice.tables.arrow_arrays import from_numbers
 from suffice.tables.cells import combine_chunks
 from suffice.tables.compact_rows import CompactRows
 from suffice.tables.encoding import Bins, Block, KindError, Targets
@@ -119,7 +120,7 @@ def encode_rows(batch: Any, schema: Schema, first: int = 0) -> tuple[Block, Targ
     """Return the encoded rows of a batch that have a target, and their targets."""
     targets = Targets.of(batch.column(schema.target), schema, first)
     if not targets.known.all():
-        batch = batch.filter(arrow().array(targets.known))
+        batch = batch.filter(from_numbers(targets.known))
     return Block.of(batch, schema, first), targets
 
 
@@ -321,7 +322,7 @@ class StreamScan:
             batch = batch.select(columns)
             block, targets = encode_rows(batch, schema, rows)
             if not targets.known.all():
-                batch = batch.filter(arrow().array(targets.known))
+                batch = batch.filter(from_numbers(targets.known))
             skipped += len(targets.known) - batch.num_rows
             rows += len(targets.known)
             if self._watch is not None:

@@ -14,8 +14,11 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+
 from suffice.printable import printable_lines
 from suffice.store.atomic_file import atomic_file
+from suffice.tables.arrow_arrays import find_known, from_numbers, from_strings, to_numbers
 from suffice.tables.errors import TableError, UsageError
 from suffice.tables.sources.base import arrow
 
@@ -60,22 +63,17 @@ class Writer:
 
     def _without_formulas(self, batch: Any) -> Any:
         """Count the cells that a spreadsheet would run as formulas; if ``safe``, put an apostrophe before them."""
-        pa = arrow()
-        import pyarrow.compute as pc
-
         for place, field in enumerate(batch.schema):
-            if not (pa.types.is_string(field.type) or pa.types.is_large_string(field.type)):
-                continue
-            cells = batch.column(place)
-            starts = pc.fill_null(pc.match_substring_regex(cells, _FORMULA), False)
-            count = int(pc.sum(starts).as_py() or 0)
-            self.formulas += count
-            if count and self._safe:
-                quoted = pc.binary_join_element_wise(pa.scalar("'", field.type), cells, pa.scalar("", field.type))
-                batch = batch.set_column(place, field.name, pc.if_else(starts, quoted, cells))
+            starts = _find_formulas(batch.column(place))
+            self.formulas += len(starts)
+            if len(starts) and self._safe:
+                cells = batch.column(place).to_pylist()
+                for row in starts:
+                    cells[row] = "'" + cells[row]
+                batch = batch.set_column(place, field.name, from_strings(cells).cast(field.type))
         if self._safe:
             return batch.rename_columns(
-                [f"'{name}" if re.match(_FORMULA, name) else name for name in batch.schema.names]
+                [f"'{name}" if _FORMULA.match(name) else name for name in batch.schema.names]
             )
         return batch
 
@@ -188,16 +186,31 @@ def restore_integers(batch: Any, whole: frozenset[str]) -> Any:
     pa = arrow()
     for place, field in enumerate(batch.schema):
         if field.name in whole and pa.types.is_float64(field.type):
-            try:
-                column = batch.column(place).cast(pa.int64())
-            except pa.ArrowInvalid:  # a cell has a fraction
+            numbers, known = to_numbers(batch.column(place)), find_known(batch.column(place))
+            cells = numbers if known is None else np.where(known, numbers, 0.0)
+            if not (np.abs(cells) < 2.0**63).all() or (cells != np.trunc(cells)).any():
                 continue
-            batch = batch.set_column(place, field.name, column)
+            batch = batch.set_column(place, field.name, from_numbers(cells.astype(np.int64), known))
     return batch
 
 
 #: Pattern of cells that a spreadsheet reads as formulas; a signed number is not one.
-_FORMULA = r"^(?:[=@\t\r]|[+-](?s:.)*[^0-9.,%\s])"
+_FORMULA = re.compile(r"[=@\t\r]|[+-](?s:.)*[^0-9.,%\s]", re.ASCII)
+
+
+def _find_formulas(column: Any) -> list[int]:
+    """Return the rows of a column of strings that a spreadsheet would run as formulas."""
+    types = arrow().types
+    if not (types.is_string(column.type) or types.is_large_string(column.type)) or not len(column):
+        return []
+    _, offsets, data = column.buffers()
+    width = np.int32 if types.is_string(column.type) else np.int64
+    ends = np.frombuffer(offsets, width, column.offset + len(column) + 1)[column.offset :]
+    filled = np.flatnonzero(ends[1:] > ends[:-1])
+    if not len(filled):
+        return []
+    suspects = filled[np.isin(np.frombuffer(data, np.uint8)[ends[filled]], np.frombuffer(b"=@\t\r+-", np.uint8))]
+    return [row for row in suspects.tolist() if (cell := column[row].as_py()) is not None and _FORMULA.match(cell)]
 
 
 class _KeptOpen:

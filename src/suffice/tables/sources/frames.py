@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from suffice.data.spill import Spill
-from suffice.data.stream import SpillWarning, numbered
 from suffice.tables.errors import TableError
 from suffice.tables.sources.base import BATCH, ArrowSource, Source, arrow
 from suffice.tables.sources.duckdb import DuckSource
 from suffice.user_warnings import warn_user
+
+if TYPE_CHECKING:
+    from suffice.data.spill import Spill
 
 #: Largest number of cells (0.8 GB of numbers) that is fetched from a cluster without ``collect=True``.
 MAX_FETCHED_CELLS = 100_000_000
@@ -46,10 +47,12 @@ def open_frame(table: Any, query: str | None, collect: bool) -> Source:
 
 def _categorical_columns(table: Any) -> frozenset[str]:
     """Return the columns of a categorical type of a data frame; a dictionary of an Arrow table is only an encoding."""
+    if isinstance(table, arrow().Table):
+        return frozenset()
     import narwhals as nw
 
     frame = nw.from_native(table, pass_through=True)
-    if not isinstance(frame, nw.DataFrame | nw.LazyFrame) or nw.dependencies.is_pyarrow_table(table):
+    if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
         return frozenset()
     types = frame.collect_schema().items()
     return frozenset(str(name) for name, dtype in types if dtype in (nw.Categorical, nw.Enum))
@@ -90,6 +93,9 @@ def _collect_frames(table: Any) -> Any:
 
 def _spill_frames(frames: Iterator[Any]) -> Source:
     """Store data frames that can be read only once: in memory if they are small, else in a temporary file."""
+    from suffice.data.spill import Spill
+    from suffice.data.stream import SpillWarning
+
     spill = Spill()
     try:
         schemas, rows = _survey(frames, spill)
@@ -199,6 +205,8 @@ def _start_stream(start: Callable[[], Any]) -> Iterator[Any]:
 
 def _record_batches(frames: Iterator[Any]) -> Iterator[Any]:
     """Yield the rows of data frames as Arrow batches."""
+    from suffice.data.stream import numbered
+
     for number, frame in enumerate(frames):
         with numbered(number):
             yield from (batch for batch in _arrow_table(frame, False).to_batches(BATCH) if batch.num_rows)
