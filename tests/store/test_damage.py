@@ -11,8 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 from safetensors.numpy import save
 
+import suffice
 from suffice.store import StoreError, read
-from suffice.store.contents import VERSION, pack
+from suffice.store.contents import pack
 
 from .samples import about_of, assert_same, forge, sample, tensors_of, values
 
@@ -140,7 +141,7 @@ def test_headers_that_are_no_headers(path, header):
 def test_a_newer_format(path):
     newer = json.dumps({"format": 2, "suffice": "7.5", "something": "else"})
     words = (
-        f"was written by suffice 7.5, in format 2; this is suffice {VERSION}, which reads formats up to 1: "
+        f"was written by suffice 7.5, in format 2; this is suffice {suffice.__version__}, which reads formats up to 1: "
         "upgrade suffice"
     )
     refused(path, save({"elsewhere": np.zeros(3)}, metadata={"suffice": newer}), words)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 
 
 def main() -> None:
     """Run the command line."""
     try:
+        if find_spec("rich") is None:  # imported when a terminal needs it
+            raise ModuleNotFoundError(name="rich")
         from suffice.cli.app import run
     except KeyboardInterrupt:
         sys.exit(130)

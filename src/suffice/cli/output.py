@@ -12,10 +12,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from suffice.printable import printable, printable_lines
 
@@ -23,23 +19,38 @@ from suffice.printable import printable, printable_lines
 _WIDE = 10_000
 
 
-class _Console(Console):
-    def on_broken_pipe(self) -> None:
-        """Raise, so that the command can end without an error."""
-        raise BrokenPipeError
+def console(error: bool = False) -> Any:
+    """Return a console of rich, as wide as the terminal, or without a limit if there is none."""
+    from rich.console import Console
 
+    class RaisingConsole(Console):
+        def on_broken_pipe(self) -> None:
+            """Raise, so that the command can end without an error."""
+            raise BrokenPipeError
 
-def console(error: bool = False) -> Console:
-    """Return a console as wide as the terminal, or without a limit if there is none."""
     stream = sys.stderr if error else sys.stdout
     width = None if stream.isatty() else _WIDE
-    return _Console(file=stream, width=width, highlight=False, emoji=False, soft_wrap=not stream.isatty())
+    return RaisingConsole(file=stream, width=width, highlight=False, emoji=False, soft_wrap=not stream.isatty())
+
+
+def _is_styled(stream: Any) -> bool:
+    """Whether lines have colours and are wrapped; otherwise rich, which is slow to import, is not needed."""
+    return bool(stream.isatty() or os.environ.get("FORCE_COLOR") or os.environ.get("TTY_COMPATIBLE"))
+
+
+def _write(text: str, stream: Any) -> None:
+    stream.write(text.expandtabs() + "\n")
+    stream.flush()
 
 
 def rule(title: str) -> None:
     """Print a heading."""
-    out = console()
-    out.rule(f"[bold]{escape(printable(title))}") if out.is_terminal else print_line(f"-- {title} --")
+    if not _is_styled(sys.stdout):
+        print_line(f"-- {title} --")
+        return
+    from rich.markup import escape
+
+    console().rule(f"[bold]{escape(printable(title))}")
 
 
 def say(message: str, kind: str = "note") -> None:
@@ -47,10 +58,16 @@ def say(message: str, kind: str = "note") -> None:
     context = click.get_current_context(silent=True)
     if kind != "error" and context is not None and context.params.get("quiet"):
         return
-    style = {"error": "[bold red]error:[/] ", "warning": "[yellow]note:[/] ", "note": ""}[kind]
     from suffice.tables.errors import masked
 
-    console(error=True).print(style + escape(printable_lines(masked(message))))
+    name, style = {"error": ("error:", "[bold red]"), "warning": ("note:", "[yellow]"), "note": ("", "")}[kind]
+    text = printable_lines(masked(message))
+    if not _is_styled(sys.stderr):
+        _write(f"{name} {text}" if name else text, sys.stderr)
+        return
+    from rich.markup import escape
+
+    console(error=True).print((f"{style}{name}[/] " if name else "") + escape(text))
 
 
 def show_json(value: Any) -> None:
@@ -79,26 +96,52 @@ def show_table(
     columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None, marked: int | None = None
 ) -> None:
     """Print a table; columns of numbers are aligned to the right."""
-    table = Table(
-        title=title and escape(printable(title)), title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0)
-    )
-    for place, name in enumerate(columns):
-        numbers = all(isinstance(row[place], int | float) or _looks_numeric(row[place]) for row in rows)
-        table.add_column(
-            escape(printable(name)),
-            justify="right" if numbers and rows else "left",
-            header_style="dim",
-            overflow="fold",
-        )
-    for number, row in enumerate(rows):
-        table.add_row(*(escape(shown(cell)) for cell in row), style="bold" if number == marked else None)
-    out = console()
-    if out.is_terminal:
-        out.print(table)
+    columns = [printable(name) for name in columns]
+    is_right = [
+        bool(rows) and all(isinstance(row[place], int | float) or _looks_numeric(row[place]) for row in rows)
+        for place in range(len(columns))
+    ]
+    cells = [[shown(cell) for cell in row] for row in rows]
+    title = None if title is None else printable(title)
+    if not _is_styled(sys.stdout):
+        lines = _align([columns, *cells], is_right)
+        sys.stdout.write("".join(line + "\n" for line in ([title] if title else []) + lines))
         return
-    with out.capture() as written:
-        out.print(table)
-    sys.stdout.write("".join(line.rstrip() + "\n" for line in written.get().splitlines()))
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=title and escape(title), title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name, right in zip(columns, is_right, strict=True):
+        table.add_column(escape(name), justify="right" if right else "left", header_style="dim", overflow="fold")
+    for number, row in enumerate(cells):
+        table.add_row(*map(escape, row), style="bold" if number == marked else None)
+    console().print(table)
+
+
+def _align(rows: Sequence[Sequence[str]], is_right: Sequence[bool]) -> list[str]:
+    """Return rows of cells as lines with two spaces between columns.
+
+    Examples
+    --------
+    >>> _align([["model", "loss"], ["nb", "0.5"]], [False, True])
+    ['model  loss', 'nb      0.5']
+    """
+    widths = [max(map(_columns_of, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        gaps = [" " * (width - _columns_of(cell)) for cell, width in zip(row, widths, strict=True)]
+        parts = [gap + cell if right else cell + gap for cell, gap, right in zip(row, gaps, is_right, strict=True)]
+        lines.append("  ".join(parts).rstrip())
+    return lines
+
+
+def _columns_of(text: str) -> int:
+    """Return the number of columns that text takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    import unicodedata
+
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def _looks_numeric(cell: Any) -> bool:
@@ -124,7 +167,13 @@ def shown(cell: Any) -> str:
 
 def print_line(text: str = "", style: str = "") -> None:
     """Print a line."""
-    console().print(escape(printable_lines(text)), style=style)
+    text = printable_lines(text)
+    if not _is_styled(sys.stdout):
+        _write(text, sys.stdout)
+        return
+    from rich.markup import escape
+
+    console().print(escape(text), style=style)
 
 
 def counted(count: int, noun: str) -> str:
@@ -155,6 +204,8 @@ def progress_bar(quiet: bool) -> Iterator[Any]:
     if quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield None
         return
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),

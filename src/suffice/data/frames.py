@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
 from suffice.kernels.libraries import is_sparse
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +47,8 @@ def data_frame(x: Any) -> nw.DataFrame[Any] | None:
     """
     if isinstance(x, np.ndarray | list | NamedMatrix) or is_sparse(x):
         return None
+    import narwhals as nw  # slow to import, and rows of arrays do not need it
+
     frame = nw.from_native(x, eager_only=True, pass_through=True)
     return frame if isinstance(frame, nw.DataFrame) else None
 
@@ -84,6 +88,8 @@ def split_columns(x: Any, name: str | list[str]) -> Any:
     """Return a column of a data frame, or several: of pandas as its series or data frame, of others as an array."""
     if hasattr(x, "iloc"):
         return x[name]
+    import narwhals as nw
+
     frame = nw.from_native(x, eager_only=True)
     return frame[name].to_numpy() if isinstance(name, str) else frame.select(name).to_numpy()
 
@@ -93,11 +99,14 @@ def numbers_of(frame: nw.DataFrame[Any]) -> npt.NDArray[Any] | None:
 
     Examples
     --------
+    >>> import narwhals as nw
     >>> import pyarrow as pa
     >>> numbers_of(nw.from_native(pa.table({"a": [1.5, None], "b": [True, False]}), eager_only=True))
     array([[1.5, 1. ],
            [nan, 0. ]])
     """
+    import narwhals as nw
+
     columns = []
     for series in frame.iter_columns():
         if not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
@@ -118,4 +127,6 @@ def stack_frames(frames: Sequence[Any]) -> Any:
         import pandas as pd
 
         return pd.concat(frames, ignore_index=True)
+    import narwhals as nw
+
     return nw.concat([nw.from_native(each, eager_only=True) for each in frames]).to_native()

@@ -9,7 +9,6 @@ from numbers import Integral, Real
 from types import NoneType
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
@@ -96,6 +95,8 @@ def _check_lengths(table: Any) -> None:
 
 
 def _of_series(name: Name, series: Any) -> Column:
+    import narwhals as nw
+
     known = ~np.asarray(series.is_null().to_numpy(), dtype=bool)
     if series.dtype in (nw.Categorical, nw.Enum):
         return Column(name, "label", _boxed(series.to_list()), known)

@@ -12,7 +12,9 @@ import numpy.typing as npt
 import scipy
 
 from suffice.column_kinds import FEATURE_KINDS
-from suffice.families import Bernoulli, Multinomial, Poisson
+from suffice.families.bernoulli import Bernoulli
+from suffice.families.multinomial import Multinomial
+from suffice.families.poisson import Poisson
 from suffice.generative import columns
 from suffice.generative.categories import Coded
 from suffice.generative.columns import Column, Name

@@ -12,7 +12,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy.typing as npt
 import safetensors
 import safetensors.numpy
 
+import suffice
 from suffice.statistics import Statistics
 from suffice.store.values import decode, encode, to_json
 
@@ -28,7 +28,6 @@ Array = npt.NDArray[Any]
 #: The format that this version writes, and the newest that it reads.
 FORMAT = 1
 
-VERSION = version("suffice")
 CURE = "restore it from a copy, or save the model again"
 #: Longest header that safetensors reads, in bytes.
 HEADER_LIMIT = 100_000_000
@@ -150,7 +149,7 @@ def pack(contents: Contents) -> bytes:
             tensors[f"statistics.{_text(name)}.{field}"] = _dense(f"statistics[{name!r}].{field}", array)
     about = {
         "format": FORMAT,
-        "suffice": VERSION,
+        "suffice": suffice.__version__,
         "kind": _text(contents.kind),
         "settings": encode(dict(contents.settings), "settings"),
         "statistics": {name: type(each).__name__ for name, each in contents.statistics.items()},
@@ -173,8 +172,8 @@ def read_about(header: bytes) -> dict[str, Any]:
         raise StoreError(f"has the invalid format {about['format']!r}: {CURE}")
     if about["format"] > FORMAT:
         raise StoreError(
-            f"was written by suffice {about['suffice']}, in format {about['format']}; this is suffice {VERSION}, which "
-            f"reads formats up to {FORMAT}: upgrade suffice"
+            f"was written by suffice {about['suffice']}, in format {about['format']}; this is suffice "
+            f"{suffice.__version__}, which reads formats up to {FORMAT}: upgrade suffice"
         )
     return about
 
@@ -210,7 +209,7 @@ def unpack(about: dict[str, Any], data: bytes) -> Contents:
 def _statistic(name: str, kind: str, fields: dict[str, Array]) -> Statistics:
     if kind not in Statistics.kinds:
         raise StoreError(
-            f"has the statistic {name!r} of kind {kind!r}, which is unknown to suffice {VERSION} (known: "
+            f"has the statistic {name!r} of kind {kind!r}, which is unknown to suffice {suffice.__version__} (known: "
             f"{', '.join(sorted(Statistics.kinds))}): upgrade suffice, or import the module that defines {kind}"
         )
     try:

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeVar
 
-from suffice.store.contents import VERSION, Contents, StoreError
+import suffice
+from suffice.store.contents import Contents, StoreError
 from suffice.store.files import read, write
 
 S = TypeVar("S", bound="Stored")
@@ -110,8 +111,9 @@ def load(path: str | os.PathLike[str], families: Iterable[type] | Mapping[str, t
     known = {name: kind for name, kind in Stored.kinds.items() if not inspect.isabstract(kind)}
     if contents.kind not in known:
         raise StoreError(
-            f"{os.fspath(path)} contains a model of kind {contents.kind!r}, which is unknown to suffice {VERSION} "
-            f"(known: {', '.join(sorted(known)) or 'none'}): upgrade suffice, or import the module that defines it"
+            f"{os.fspath(path)} contains a model of kind {contents.kind!r}, which is unknown to suffice "
+            f"{suffice.__version__} (known: {', '.join(sorted(known)) or 'none'}): upgrade suffice, or import the "
+            "module that defines it"
         )
     return restore(path, contents, known[contents.kind])
 
@@ -135,6 +137,6 @@ def restore(path: str | os.PathLike[str], contents: Contents, kind: type[S]) -> 
     except Exception as error:  # settings and arrays are untrusted
         why = f"{type(error).__name__}: {error}"
         raise StoreError(
-            f"{os.fspath(path)} contains a {contents.kind} that suffice {VERSION} cannot load ({why}): "
+            f"{os.fspath(path)} contains a {contents.kind} that suffice {suffice.__version__} cannot load ({why}): "
             "load it with the version that wrote it, or save the model again"
         ) from error

@@ -71,20 +71,23 @@ def from_values(values: Sequence[Any]) -> Any:
     return arrow().nulls(len(values)) if kinds <= {type(None)} else arrow().array(values)
 
 
-def to_numbers(column: Any) -> npt.NDArray[Any] | None:
-    """Return the cells of an Arrow array of booleans, integers or floats; null ones are undefined. None of others.
+def is_number(kind: Any) -> bool:
+    """Whether :func:`to_numbers` reads an Arrow type: booleans, integers and floats."""
+    types = arrow().types
+    return bool(types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind))
+
+
+def to_numbers(column: Any) -> npt.NDArray[Any]:
+    """Return the cells of an Arrow array of booleans, integers or floats; null ones are undefined.
 
     Examples
     --------
     >>> to_numbers(from_numbers(np.array([3, 4])))
     array([3, 4])
     """
-    types, kind = arrow().types, column.type
-    if types.is_boolean(kind):
+    if arrow().types.is_boolean(column.type):
         return _from_bits(column.buffers()[1], column.offset, len(column))
-    if not (types.is_integer(kind) or types.is_floating(kind)):
-        return None
-    dtype = np.dtype(kind.to_pandas_dtype())
+    dtype = np.dtype(column.type.to_pandas_dtype())
     values = column.buffers()[1]
     if values is None or not len(column):
         return np.zeros(len(column), dtype)

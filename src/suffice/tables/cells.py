@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from suffice.column_kinds import CellType, is_whole
 from suffice.statistics.base import FloatArray
-from suffice.tables.arrow_arrays import find_known, to_numbers
+from suffice.tables.arrow_arrays import find_known, is_number, to_numbers
 from suffice.tables.sources.base import arrow
 
 if TYPE_CHECKING:
@@ -136,11 +136,9 @@ def to_floats(column: Any) -> FloatArray:
     is_exact = is_decimal and kind.precision <= _EXACT_DIGITS and 0 <= kind.scale <= _EXACT_POWER
     if is_decimal and not is_exact:
         cells = cells.cast(pa.string())
-    numbers = to_numbers(cells)
-    if numbers is None:
+    if not is_number(cells.type):
         cells = cells.cast(pa.float64(), safe=False)
-        numbers = to_numbers(cells)
-    found: FloatArray = np.asarray(numbers, dtype=np.float64)
+    found: FloatArray = np.asarray(to_numbers(cells), dtype=np.float64)
     known = find_known(cells)
     if known is not None:
         found = np.where(known, found, np.nan)
@@ -177,12 +175,11 @@ def _to_microseconds(cells: Any) -> npt.NDArray[np.int64]:
     """Return dates or timestamps, in UTC, as microseconds since 1970."""
     pa = arrow()
     if pa.types.is_date32(cells.type):
-        days: Any = to_numbers(cells.view(pa.int32()))
-        return np.asarray(days, dtype=np.int64) * _DAY
+        return np.asarray(to_numbers(cells.view(pa.int32())), dtype=np.int64) * _DAY
     unit = "ms" if pa.types.is_date64(cells.type) else cells.type.unit if pa.types.is_timestamp(cells.type) else ""
     if not unit:  # no cell is known
         return np.zeros(len(cells), dtype=np.int64)
-    counts: Any = to_numbers(cells.view(pa.int64()))
+    counts = to_numbers(cells.view(pa.int64()))
     return np.asarray(counts // 1000 if unit == "ns" else counts * {"s": 10**6, "ms": 10**3, "us": 1}[unit])
 
 

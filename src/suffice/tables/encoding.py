@@ -288,7 +288,7 @@ def encode_names(column: Any, missing: tuple[str, ...] = ()) -> CodedColumn:
     if not is_dictionary:
         column = column.dictionary_encode()
     distinct = encode_values(column.dictionary.to_pylist(), missing)
-    codes, known = to_numbers(column.indices), find_known(column.indices)
+    codes, known = to_numbers(column.indices).astype(np.intp), find_known(column.indices)
     found = np.append(distinct.codes, -1)[codes if known is None else np.where(known, codes, -1)]
     return CodedColumn(distinct.vocabulary, found)
 

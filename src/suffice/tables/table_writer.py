@@ -72,9 +72,7 @@ class Writer:
                     cells[row] = "'" + cells[row]
                 batch = batch.set_column(place, field.name, from_strings(cells).cast(field.type))
         if self._safe:
-            return batch.rename_columns(
-                [f"'{name}" if _FORMULA.match(name) else name for name in batch.schema.names]
-            )
+            return batch.rename_columns([f"'{name}" if _FORMULA.match(name) else name for name in batch.schema.names])
         return batch
 
     def _cast_to_schema(self, batch: Any) -> Any:
@@ -205,7 +203,7 @@ def _find_formulas(column: Any) -> list[int]:
         return []
     _, offsets, data = column.buffers()
     width = np.int32 if types.is_string(column.type) else np.int64
-    ends = np.frombuffer(offsets, width, column.offset + len(column) + 1)[column.offset :]
+    ends: Any = np.frombuffer(offsets, width, column.offset + len(column) + 1)[column.offset :]
     filled = np.flatnonzero(ends[1:] > ends[:-1])
     if not len(filled):
         return []
