@@ -354,6 +354,12 @@ class Design:
 
     def sum_by_feature(self, contributions: Any) -> FloatArray:
         """Return the sums of the effects of columns, (n, d), by feature, (n, features)."""
+        if isinstance(contributions, np.ndarray):
+            sums = np.zeros((len(contributions), len(self.features)))
+            starts = [self.spans[term.feature].start for term in self.terms if term.names]
+            if starts:
+                sums[:, self.owners[starts]] = np.add.reduceat(contributions, starts, axis=1)
+            return sums
         places = scipy.sparse.csr_array(
             (np.ones(self.width), (np.arange(self.width), self.owners)), shape=(self.width, len(self.features))
         )

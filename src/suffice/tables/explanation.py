@@ -10,6 +10,7 @@ import numpy as np
 from suffice.explain import EXPECTED_NUMBER, ClassScores, Contribution, Explanation
 from suffice.tables.encoding import Block, CodedColumn
 from suffice.tables.predictors.base import Predictor
+from suffice.tables.predictors.scorers import LinearMean
 from suffice.tables.predictors.text import TextPredictor
 
 
@@ -52,7 +53,7 @@ def explain_rows(predictor: Predictor, block: Block, batch: Any) -> list[Explana
 
 
 def _is_log(predictor: Predictor) -> bool:
-    return predictor.task != "classes" and type(predictor.inner).__name__ == "PoissonRegressor"
+    return isinstance(predictor.scorer, LinearMean) and predictor.scorer.link == "log"
 
 
 def _cell(block: Block, batch: Any, place: int, row: int) -> Any:

@@ -25,7 +25,7 @@ from suffice.tables.encoding import encode_values
 from suffice.tables.errors import TableError
 from suffice.tables.predictors.linear import LinearPredictor
 from suffice.tables.predictors.naive_bayes import NaiveBayesPredictor
-from suffice.tables.predictors.scorers import Scorer, scorer_of
+from suffice.tables.predictors.scorers import LinearMean, Scorer, scorer_of
 from suffice.tables.pushdown.columns import date_part_numbers, sql_date_part, term_columns
 from suffice.tables.schema import Feature, Field, Schema
 
@@ -123,18 +123,17 @@ def estimator_query(estimator: Any, scoring: Scoring, kinds: Sequence[str] = (),
     if scorer is not None:
         return scorer_query(scorer, scoring, kinds, among)
     if hasattr(estimator, "_linear"):
-        coef, intercept = estimator._linear()
-        if len(coef) != 1:
-            raise ValueError(f"a regression of {len(coef)} targets cannot be written as one SELECT: fit one for each")
-        (predictor,) = Scores(scoring.dialect).linear(scoring.names(), coef, intercept)
-        link = estimator._response().link.name if hasattr(estimator, "_response") else "identity"
-        return scoring.numbers(predictor, link, PREDICTION)
+        targets = len(estimator._linear()[0])
+        raise ValueError(f"a regression of {targets} targets cannot be written as one SELECT: fit one for each")
     raise ValueError(f"{type(estimator).__name__} cannot be written as a SELECT: use predict")
 
 
 def scorer_query(scorer: Scorer, scoring: Scoring, kinds: Sequence[str] = (), among: Labels | None = None) -> str:
-    """Return the query of a scorer of classes; the parameters are those of :func:`estimator_query`."""
+    """Return the query of a scorer; the parameters are those of :func:`estimator_query`."""
     spoken, names = scoring.dialect, scoring.names()
+    if isinstance(scorer, LinearMean):
+        (predictor,) = Scores(spoken).linear(names, scorer.coef[None, :], np.array([scorer.intercept]))
+        return scoring.numbers(predictor, scorer.link, PREDICTION)
     if isinstance(scorer, Joint):
         scores = class_scores(scorer.conditional, names, spoken, kinds)
         found = Posterior(scores, scorer.labels, scorer.log_prior, scorer.prior, scorer.temperature)
@@ -632,8 +631,6 @@ def table_query(model: Any, dialect: str, table: str, keep: Sequence[str] = ()) 
         expressions, kinds = _designed(predictor, cells), []
     steps = cells.steps(dict.fromkeys(feature.column for feature in used))
     scoring = Scoring(spoken, quoted_path(table, spoken), expressions, tuple(keep), steps)
-    if schema.task != "classes":
-        return estimator_query(predictor.inner, scoring)
     assert predictor.scorer is not None
     return scorer_query(predictor.scorer, scoring, kinds, model._labels)
 

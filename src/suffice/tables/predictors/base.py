@@ -150,7 +150,9 @@ class Predictor(ABC):
 
     def restore_estimator(self, contents: Contents) -> None:
         """Set the estimator to that of a file; it is loaded now only if predictions need it."""
-        self._stored, self._stored_scorer = contents, read_scorer(contents)
+        self._stored = contents
+        if self._stored_scorer is None:  # as it is unless restore found it in the settings
+            self._stored_scorer = read_scorer(contents)
         if self._stored_scorer is None:
             _ = self.inner
 

@@ -37,6 +37,7 @@ from suffice.tables.encoding import Block
 from suffice.tables.errors import TableError, digits_error
 from suffice.tables.predictors.base import Effects, EncodedRows, Predictor, ignore_warnings
 from suffice.tables.predictors.naive_bayes import Description
+from suffice.tables.predictors.scorers import LinearMean
 from suffice.tables.prefetch import prefetch
 
 if TYPE_CHECKING:
@@ -211,13 +212,13 @@ class LinearPredictor(Predictor):
     def scores(self, block: Block) -> FloatArray:
         """Return log-scores of the classes, (n, k), or expected numbers, (n,)."""
         matrix = self.design.encode(block)
-        if self.task != "classes":
-            return np.asarray(self.inner.predict(matrix))
         scorer = self.scorer
+        assert scorer is not None
+        if isinstance(scorer, LinearMean):
+            return scorer.predict(matrix)
         if isinstance(scorer, Joint):
             found = scorer.read(engine_for(None, matrix), matrix, "joint") / scorer.temperature
         else:
-            assert scorer is not None
             found = matrix @ scorer.coef.T + scorer.intercept
         scores = np.full((block.rows, len(self.labels)), -np.inf)  # of a class without rows
         scores[:, self.labels.positions(scorer.labels)] = found
@@ -232,12 +233,9 @@ class LinearPredictor(Predictor):
             return Effects(
                 [self.design.sum_by_feature(part) / scorer.temperature for part in parts], base / scorer.temperature
             )
-        if scorer is not None:
-            coef, intercept = scorer.coef, scorer.intercept
-        else:
-            coef, intercept = np.atleast_2d(self.inner.coef_), np.atleast_1d(self.inner.intercept_)
-        parts = [self.design.sum_by_feature(_times(matrix, row)) for row in coef]
-        return Effects(parts, np.tile(intercept, (block.rows, 1)))
+        assert scorer is not None
+        parts = [self.design.sum_by_feature(_times(matrix, row)) for row in np.atleast_2d(scorer.coef)]
+        return Effects(parts, np.tile(np.atleast_1d(scorer.intercept), (block.rows, 1)))
 
     def summary(self, level: float) -> Summary:
         """Return the coefficients in the units and levels of the table, with standard errors and tests."""
@@ -333,12 +331,21 @@ class LinearPredictor(Predictor):
     # Files.
 
     def settings(self) -> dict[str, Any]:
-        """Return the design."""
-        return {"design": self.design.to_plain()}
+        """Return the design, and the coefficients of a model of numbers, which may be estimated from sums."""
+        found = {"design": self.design.to_plain()}
+        scorer = self.scorer
+        if isinstance(scorer, LinearMean):
+            found["mean"] = {"coef": scorer.coef.tolist(), "intercept": scorer.intercept, "link": scorer.link}
+        return found
 
     def restore(self, settings: Any) -> None:
-        """Set the design."""
+        """Set the design and the coefficients."""
         self.design = Design.from_plain(settings["design"])
+        mean = settings.get("mean")
+        if mean is not None:
+            if len(mean["coef"]) != self.design.width:
+                raise ValueError(f"the model has {len(mean['coef'])} coefficients of {self.design.width} columns")
+            self._stored_scorer = LinearMean(np.array(mean["coef"]), float(mean["intercept"]), str(mean["link"]))
 
 
 def _column_names(design: Design) -> list[str]:

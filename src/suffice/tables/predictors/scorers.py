@@ -5,8 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from suffice import validation
-from suffice.discriminative.coefficients import add_first_class, add_last_class, centre_classes, split_theta
+from suffice.discriminative.coefficients import (
+    add_first_class,
+    add_last_class,
+    centre_classes,
+    split_theta,
+)
+from suffice.families.links import LARGEST_EXPONENT
 from suffice.generative.correlated import STRUCTURES, estimate_gaussians
 from suffice.generative.joint import Joint
 from suffice.statistics import Labels
@@ -25,16 +33,42 @@ class LinearScores:
     intercept: FloatArray  # (k,)
 
 
-Scorer = Joint | LinearScores
+@dataclass(frozen=True, eq=False)
+class LinearMean:
+    """The mean of a number, whose link is linear in x."""
+
+    coef: FloatArray  # (d,)
+    intercept: float
+    link: str  # "identity", "log" or that of another regression
+
+    def predict(self, x: Any) -> FloatArray:
+        """Return the mean for each row, (n,).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> LinearMean(np.array([2.0]), 1.0, "identity").predict(np.array([[3.0]]))
+        array([7.])
+        """
+        eta = x @ self.coef + self.intercept
+        if self.link not in ("identity", "log"):
+            raise ValueError(f"a model of a table has the link 'identity' or 'log'; got {self.link!r}")
+        return np.asarray(eta if self.link == "identity" else np.exp(np.minimum(eta, LARGEST_EXPONENT)))
+
+
+Scorer = Joint | LinearScores | LinearMean
 
 
 def scorer_of(estimator: Any) -> Scorer | None:
-    """Return the scorer of a fitted estimator; None of one that predicts numbers."""
+    """Return the scorer of a fitted estimator; None of other regressions than linear ones of one number."""
     if hasattr(estimator, "joint_"):
         joint: Joint = estimator.joint_
         return joint
     if hasattr(estimator, "class_coefficients"):
         return LinearScores(Labels.of(estimator.classes_), *estimator.class_coefficients())
+    if hasattr(estimator, "_linear") and len((linear := estimator._linear())[0]) == 1:
+        link = estimator._response().link.name if hasattr(estimator, "_response") else "identity"
+        return LinearMean(linear[0][0], float(linear[1][0]), link)
     return None
 
 
