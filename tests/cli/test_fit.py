@@ -210,7 +210,7 @@ def test_measures_of_many_classes_come_without_a_confusion_matrix(tmp_path: Path
 
 def test_models_that_cannot_be_fitted_are_left_out_and_said(tmp_path: Path) -> None:
     ran = done("fit", written(tmp_path / "t.csv", "x,y\n0.5,a\n1.5,b\n2.7,a\n3.1,b\n"), "-t", "y")
-    assert "note: gda was skipped: a covariance cannot be learned from one sample" in ran.err
+    assert "note: gda was skipped: The number of samples must be more than the number of classes" in ran.err
     assert "gda " not in ran.out
 
 
