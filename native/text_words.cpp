@@ -113,6 +113,19 @@ Result<place_t> places(Words& words, const Words& other) {
     return handed(std::move(found));
 }
 
+// MurmurHash3 of every word.
+Result<std::int32_t> murmur(const Words& words) {
+    std::vector<std::int32_t> found(static_cast<std::size_t>(words.size()));
+    {
+        nb::gil_scoped_release release;
+        for (place_t i = 0; i < words.size(); ++i) {
+            const Bytes word = words[i];
+            found[static_cast<std::size_t>(i)] = murmur3(word.data, word.size);
+        }
+    }
+    return handed(std::move(found));
+}
+
 Result<std::uint64_t> hashes(const Words& words) {
     std::vector<std::uint64_t> found(static_cast<std::size_t>(words.size()));
     for (place_t i = 0; i < words.size(); ++i) {
@@ -187,6 +200,7 @@ void bind_words(nb::module_& text) {
             return handed(std::vector<std::int64_t>(words.ends().begin(), words.ends().end()));
         })
         .def("hashes", &hashes)
+        .def("murmur", &murmur)
         .def("probes", [](Words& words) { return words.index(), words.probes(); })
         .def("sorted",
              [](const Words& words) {

@@ -66,4 +66,24 @@ std::uint64_t hash_of(const char* p, std::size_t size) {
     return mixed(h ^ (more && size > 0 ? few_of_more(p, size) : few(p, size)));
 }
 
+// MurmurHash3_x86_32 of bytes with seed 0, as scikit-learn's hashed features use it; the algorithm of Austin Appleby is
+// in the public domain.
+inline std::int32_t murmur3(const char* p, std::size_t size) {
+    const auto rotated = [](std::uint32_t x, int by) { return x << by | x >> (32 - by); };
+    const auto scrambled = [&](std::uint32_t word) { return rotated(word * 0xCC9E2D51u, 15) * 0x1B873593u; };
+    std::uint32_t h = 0;
+    std::size_t i = 0;
+    for (; i + 4 <= size; i += 4) {
+        h = rotated(h ^ scrambled(static_cast<std::uint32_t>(four(p + i))), 13) * 5 + 0xE6546B64u;
+    }
+    std::uint32_t rest = 0;
+    for (std::size_t b = size; b-- > i;) rest = rest << 8 | static_cast<std::uint32_t>(byte_at(p, b));
+    h ^= scrambled(rest);  // 0 of no bytes
+    h ^= static_cast<std::uint32_t>(size);
+    h = (h ^ h >> 16) * 0x85EBCA6Bu;
+    h = (h ^ h >> 13) * 0xC2B2AE35u;
+    h ^= h >> 16;
+    return static_cast<std::int32_t>(h);
+}
+
 }  // namespace suffice::text

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from sklearn.feature_extraction import text as theirs
+from sklearn.utils import murmurhash3_32
 
 from suffice.text import HashedVocabulary, HashingVectorizer, Vocabulary
 from tests.each import for_each
@@ -46,6 +47,11 @@ def test_hashes_stay_what_they_are():
     assert dict(zip(HASHES, Vocabulary(HASHES).native.hashes().tolist(), strict=True)) == HASHES
     for bits in (1, 10, 20):
         assert HashedVocabulary(bits).columns_of(HASHES) == [hashed % (1 << bits) for hashed in HASHES.values()]
+
+
+def test_murmur_hashes_are_scikit_learns():
+    words = ["", *HASHES]  # of every length modulo 4, and of bytes above 127
+    assert Vocabulary(words).native.murmur().tolist() == [murmurhash3_32(word, seed=0) for word in words]
 
 
 @for_each("size", [1, 3, 1000, 1 << 20])

@@ -355,6 +355,8 @@ class _Tasks(Generic[R]):
 
     def __exit__(self, *error: object) -> None:
         """Cancel what no thread has begun, and wait for the rest."""
+        if not self.pending:
+            return
         for future in self.pending:
             future.cancel()
         self.work()  # if cancelled, this only notifies waiting threads

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,12 +17,29 @@ from suffice.text.documents import Documents
 from suffice.text.features import Features
 from suffice.text.vocabulary import BaseVocabulary, HashedVocabulary, Vocabulary
 
+#: From this many entries on, CSR needs 64-bit indices.
+_MOST_ENTRIES = np.iinfo(np.int32).max
 
-class CountMatrix(NamedTuple):
-    """Feature counts of documents."""
 
-    counts: Any  # (n, V) CSR
+@dataclass(frozen=True, eq=False)
+class CountMatrix:
+    """Feature counts of documents: the arrays of a CSR matrix."""
+
+    entries: npt.NDArray[np.int32]
+    columns: npt.NDArray[np.signedinteger[Any]]
+    ends: npt.NDArray[np.signedinteger[Any]]  # (n + 1,)
+    width: int
     unknown: npt.NDArray[np.int64]  # (n,) the number of features of each document that have no column
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of documents, and of columns."""
+        return len(self.ends) - 1, self.width
+
+    @cached_property
+    def counts(self) -> Any:
+        """The counts, (n, V) CSR."""
+        return scipy.sparse.csr_array((self.entries, self.columns, self.ends), shape=self.shape)
 
 
 class _Part(NamedTuple):
@@ -36,7 +55,7 @@ class _Part(NamedTuple):
 def count_features(
     batches: Iterable[Documents], features: Features, vocabulary: BaseVocabulary, engine: Engine
 ) -> CountMatrix:
-    """Return the counts of the features that are in a vocabulary.
+    """Return the counts of the features that are in a vocabulary, with the columns of each row in order.
 
     Examples
     --------
@@ -49,7 +68,8 @@ def count_features(
 
     def count(batch: Batch, kernels: Any) -> _Part:
         if isinstance(vocabulary, Vocabulary):
-            return _Part(*features.native.rows(batch.x.native, batch.start, batch.stop, vocabulary.native, False))
+            rows = features.native.rows(batch.x.native, batch.start, batch.stop, vocabulary.native, False)
+            return _sort_columns(_Part(*rows))
         # By words first: memory is needed for the words that occur, and not for all columns.
         assert isinstance(vocabulary, HashedVocabulary)
         part = _count_words(features, batch)
@@ -59,6 +79,42 @@ def count_features(
     matrix = _stack_parts(list(engine.map(count, map(Batch, batches))), len(vocabulary))
     if not isinstance(vocabulary, Vocabulary):
         matrix.counts.sum_duplicates()
+    return matrix
+
+
+def hash_features(
+    batches: Iterable[Documents], features: Features, columns: int, alternate_sign: bool, engine: Engine
+) -> CountMatrix:
+    """Return the counts of features by the column that scikit-learn's ``FeatureHasher`` gives them.
+
+    Parameters
+    ----------
+    batches, features, engine
+        As for :func:`count_features`.
+    columns
+        The number of columns.
+    alternate_sign
+        Whether the hash of a feature also decides the sign of its counts.
+
+    Examples
+    --------
+    >>> from suffice.kernels import ThreadEngine
+    >>> hash_features([Documents(["free free lunch"])], Features(), 4, True, ThreadEngine()).counts.toarray().tolist()
+    [[0, 0, 2, -1]]
+    """
+
+    def count(batch: Batch, kernels: Any) -> _Part:
+        part = _count_words(features, batch)
+        hashes = part.words.murmur()
+        slots = (np.abs(hashes.astype(np.int64)) % columns).astype(np.int32)  # int32 has no abs(-2**31)
+        counts = part.counts
+        if alternate_sign:
+            counts = np.where(hashes >= 0, np.int32(1), np.int32(-1))[part.columns] * counts
+        return _sort_columns(part._replace(columns=slots[part.columns], counts=counts, words=None))
+
+    matrix = _stack_parts(list(engine.map(count, map(Batch, batches))), columns)
+    matrix.counts.has_sorted_indices = True
+    matrix.counts.sum_duplicates()
     return matrix
 
 
@@ -96,6 +152,12 @@ def _count_words(features: Features, batch: Batch) -> _Part:
     return _Part(*features.native.rows(batch.x.native, batch.start, batch.stop, words, True))._replace(words=words)
 
 
+def _sort_columns(part: _Part) -> _Part:
+    """Sort the columns of each row, in place."""
+    _native.text.sort_rows(part.ends, part.columns, part.counts, 0, len(part.ends) - 1)
+    return part
+
+
 def sort_rows(rows: Any, engine: Engine) -> None:
     """Sort the columns of every row of CSR with 32-bit numbers, in place."""
     ends = rows.indptr.astype(np.int64)
@@ -118,9 +180,5 @@ def _stack_parts(parts: list[_Part], width: int) -> CountMatrix:
         columns = np.concatenate([np.zeros(0, dtype=np.int32), *(part.columns for part in parts)])
         counts = np.concatenate([np.zeros(0, dtype=np.int32), *(part.counts for part in parts)])
         unknown = np.concatenate([np.zeros(0, dtype=np.int64), *(part.unknown for part in parts)])
-    small = len(columns) < np.iinfo(np.int32).max
-    index = np.int32 if small else np.int64
-    rows = scipy.sparse.csr_array(
-        (counts, columns.astype(index, copy=False), ends.astype(index)), shape=(len(ends) - 1, width)
-    )
-    return CountMatrix(rows, unknown)
+    index = np.int32 if len(columns) < _MOST_ENTRIES else np.int64
+    return CountMatrix(counts, columns.astype(index, copy=False), ends.astype(index), width, unknown)

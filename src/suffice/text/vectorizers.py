@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import sklearn.utils
 from scipy import sparse
+from sklearn import get_config
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction import text as scikit_learn
-from sklearn.preprocessing import normalize
+from sklearn.utils.sparsefuncs_fast import inplace_csr_row_normalize_l1, inplace_csr_row_normalize_l2
+from sklearn.utils.validation import check_is_fitted
 
 from suffice.kernels import Engine
 from suffice.kernels.engine import Execution, engine_for
 from suffice.kernels.sparse import intact_sparse
-from suffice.text.count_matrix import count_all_features, count_features
+from suffice.text.count_matrix import count_all_features, count_features, hash_features
 from suffice.text.documents import Documents, batch_documents, decode_texts, list_texts
 from suffice.text.features import Features
 from suffice.text.vocabulary import Vocabulary
@@ -37,9 +38,42 @@ PATTERNS = {
 }
 _UNITS = {"char": "characters", "char_wb": "characters_in_words"}
 #: A subclass that overrides one of these analyses documents in Python.
-_STEPS = ("build_analyzer", "build_preprocessor", "build_tokenizer", "decode", "get_stop_words")
-#: Since scikit-learn 1.9, its configuration says whether sparse arrays or matrices are returned.
-_as_configured: Callable[[Any], Any] = getattr(sklearn.utils, "_align_api_if_sparse", sparse.csr_matrix)
+_STEPS = tuple(
+    (name, getattr(scikit_learn.CountVectorizer, name))
+    for name in ("build_analyzer", "build_preprocessor", "build_tokenizer", "decode", "get_stop_words")
+)
+_NORMALISERS: dict[str, Callable[[Any], None]] = {
+    "l1": inplace_csr_row_normalize_l1,
+    "l2": inplace_csr_row_normalize_l2,
+}
+
+
+def _as_configured(entries: Any, columns: Any, ends: Any, width: int) -> Any:
+    """Return sorted rows as a CSR array or matrix: since scikit-learn 1.9, its configuration says which."""
+    kind = sparse.csr_array if get_config().get("sparse_interface") == "sparray" else sparse.csr_matrix
+    found = kind((entries, columns, ends), shape=(len(ends) - 1, width))
+    found.has_canonical_format = True
+    return found
+
+
+@lru_cache(maxsize=64, typed=True)
+def _make_features(
+    unit: str,
+    shortest: int,
+    ngram_range: tuple[int, int],
+    lower: bool,
+    accents: Any,
+    stop_words: str | tuple[str, ...] | None,
+) -> Features:
+    """Return features of native code; those of recent parameters are kept, as their check takes longer than a text."""
+    return Features(
+        unit,  # type: ignore[arg-type]
+        ngram_range,
+        lower=lower,
+        accents=accents,
+        shortest=shortest,
+        stop_words=stop_words,  # type: ignore[arg-type]
+    )
 
 
 class NativeAnalysis:
@@ -60,29 +94,29 @@ class NativeAnalysis:
 
     def _native_features(self) -> Features | None:
         """Return the features that scikit-learn's parameters define; None if they are Python functions."""
-        vectorizer: Any = self
-        overridden = any(
-            getattr(type(self), step) is not getattr(scikit_learn.CountVectorizer, step) for step in _STEPS
-        )
+        overridden = any(getattr(type(self), name) is not step for name, step in _STEPS)
         functions = (self.preprocessor, self.tokenizer, *filter(callable, (self.analyzer, self.strip_accents)))
         if overridden or any(function is not None for function in functions) or self.ngram_range[0] < 1:
             return None
-        vectorizer.build_analyzer()  # refuses a wrong analyzer, and warns of stop words that are never found
-        unit, shortest, stop_words = _UNITS.get(self.analyzer), 1, None
-        if self.analyzer == "word":
-            if self.token_pattern not in PATTERNS:
+        is_word, stop_words = self.analyzer == "word", None
+        is_plain = self.token_pattern in PATTERNS if is_word else self.analyzer in _UNITS
+        if self.stop_words is not None or not is_plain:
+            vectorizer: Any = self
+            vectorizer.build_analyzer()  # refuses a wrong analyzer, and warns of stop words that are never found
+            if not is_plain:
                 return None
-            unit, shortest = PATTERNS[self.token_pattern]
+        if is_word:
             stop_words = self.stop_words
             if stop_words is not None and stop_words != "english":
                 stop_words = tuple(word for word in stop_words if isinstance(word, str))
-        return Features(
-            unit,  # type: ignore[arg-type]
-            tuple(self.ngram_range),  # type: ignore[arg-type]
-            lower=self.lowercase,
-            accents=self.strip_accents or None,
-            shortest=shortest,
-            stop_words=stop_words,
+        unit, shortest = PATTERNS[str(self.token_pattern)] if is_word else (_UNITS[self.analyzer], 1)
+        return _make_features(
+            unit,
+            shortest,
+            tuple(self.ngram_range),
+            self.lowercase,
+            self.strip_accents or None,
+            stop_words,
         )
 
     def _collection(self, raw_documents: Any) -> Any:
@@ -224,7 +258,7 @@ class CountVectorizer(NativeAnalysis, scikit_learn.CountVectorizer):  # type: ig
                 raise ValueError("After pruning, no terms remain. Try a lower min_df or a higher max_df.")
             counts, words = counts[:, kept], words.take(kept)
         self._words, self._columns = words, None
-        return self._as_output(counts)
+        return _as_configured(counts.data.astype(self.dtype), counts.indices, counts.indptr, counts.shape[1])
 
     def _warn_of_upper_case(self) -> None:
         for word in self.vocabulary:
@@ -261,15 +295,17 @@ class CountVectorizer(NativeAnalysis, scikit_learn.CountVectorizer):  # type: ig
         features, words = self._native_features(), self._native_words()
         if features is None or words is None:
             return scikit_learn.CountVectorizer.transform(self, self._collection(raw_documents))
-        rows = count_features(self._batches(raw_documents, features), features, words, self._engine()).counts
-        rows.sort_indices()
+        found = count_features(self._batches(raw_documents, features), features, words, self._engine())
         if self.binary:
-            rows.data.fill(1)
-        return self._as_output(rows)
+            found.entries.fill(1)
+        return _as_configured(found.entries.astype(self.dtype), found.columns, found.ends, found.width)
 
-    def _as_output(self, rows: Any) -> Any:
-        """Return counts in the type that the user asked for."""
-        return _as_configured(sparse.csr_array(rows.astype(self.dtype)))
+    def _check_vocabulary(self) -> None:
+        words = getattr(self, "_words", None)
+        if words is None:
+            super()._check_vocabulary()
+        elif not len(words):
+            raise ValueError("Vocabulary is empty")
 
     def inverse_transform(self, X: Any) -> list[npt.NDArray[Any]]:
         """Return the words with a count other than 0 of each row."""
@@ -393,6 +429,26 @@ class TfidfVectorizer(scikit_learn.TfidfVectorizer, CountVectorizer):  # type: i
         )
         self.n_jobs = n_jobs
 
+    def transform(self, raw_documents: Any) -> Any:
+        """Return the weighted counts of documents, (n, V)."""
+        if not self.__sklearn_is_fitted__():
+            check_is_fitted(self, msg="The TF-IDF vectorizer is not fitted")
+        rows, tfidf = self.transform_counts(raw_documents), self._tfidf
+        idf = getattr(tfidf, "idf_", None)
+        width = getattr(tfidf, "n_features_in_", None if idf is None else len(idf))
+        if not rows.shape[0] or rows.shape[1] != width:
+            return tfidf.transform(rows, copy=False)  # refuses them
+        if rows.dtype not in (np.float64, np.float32):
+            rows = rows.astype(np.float64)
+        if tfidf.sublinear_tf:
+            np.log(rows.data, rows.data)
+            rows.data += 1.0
+        if idf is not None:
+            rows.data *= idf[rows.indices]
+        if tfidf.norm is not None:
+            _NORMALISERS[tfidf.norm](rows)
+        return rows
+
     def __sklearn_is_fitted__(self) -> bool:
         """Whether the document frequencies are learned."""
         return hasattr(self, "_tfidf")
@@ -487,28 +543,13 @@ class HashingVectorizer(NativeAnalysis, scikit_learn.HashingVectorizer):  # type
         features = self._native_features()
         if features is None:
             return super().transform(self._collection(X))
-        engine = self._engine()
-        parts = [self._hash(*count_all_features([batch], features, engine)) for batch in self._batches(X, features)]
-        rows = sparse.vstack(parts, format="csr") if parts else self._hash_words([])
+        batches, columns = self._batches(X, features), self.n_features
+        rows = hash_features(batches, features, columns, self.alternate_sign, self._engine()).counts
         if self.binary:
             rows.data.fill(1)
-        if self.norm is not None and rows.shape[0]:
-            rows = normalize(rows, norm=self.norm, copy=False)
-        return _as_configured(rows)
-
-    def _hash(self, matrix: Any, words: Vocabulary) -> Any:
-        """Return counts of words as counts of hashes."""
-        counts, hashed = matrix.counts, self._hash_words(words)
-        values = counts.data.astype(self.dtype) * hashed.data[counts.indices]
-        shape = (counts.shape[0], self.n_features)
-        rows = sparse.csr_array((values, hashed.indices[counts.indices], counts.indptr), shape=shape)
-        rows.sum_duplicates()
-        return rows
-
-    def _hash_words(self, words: Iterable[str]) -> Any:
-        """Return the column and the sign of each word as the one entry of a row."""
-        hasher = FeatureHasher(
-            self.n_features, input_type="string", dtype=self.dtype, alternate_sign=self.alternate_sign
-        )
-        tokens = [[word] for word in words]
-        return sparse.csr_array(hasher.transform(tokens) if tokens else ((0, self.n_features)), dtype=self.dtype)
+        is_float = np.dtype(self.dtype) in (np.float64, np.float32)
+        entries = rows.data.astype(self.dtype if is_float or self.norm is None else np.float64)
+        found = _as_configured(entries, rows.indices, rows.indptr, columns)
+        if self.norm is not None:
+            _NORMALISERS[self.norm](found)
+        return found
