@@ -98,11 +98,14 @@ class Words:
         """The names of the columns."""
         return [f"{self.feature}: {word}" for word in self.words]
 
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        return Vocabulary(self.words)
+
     def encode(self, texts: list[str]) -> Any:
         """Return the columns, (n, width) CSR."""
-        features, engine = Features(), engine_for(None, np.zeros((0, 0)))
-        rows = count_features([Documents(texts)], features, Vocabulary(self.words), engine).counts
-        rows.sort_indices()
+        engine = engine_for(None, np.zeros((0, 0)))
+        rows = count_features([Documents(texts)], Features(), self._vocabulary, engine).counts
         rows.data.fill(1)  # whether a word occurs, not how often
         return rows
 
