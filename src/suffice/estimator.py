@@ -23,6 +23,7 @@ from suffice.families import Family
 from suffice.families.response import NAMED, PARAMETRIC
 from suffice.kernels import Engine
 from suffice.kernels.engine import Execution
+from suffice.kernels.libraries import is_float32, to_float32
 from suffice.partitioned import part_weights, sum_over
 from suffice.statistics.base import FloatArray
 from suffice.store import StoreError, class_name, parameters
@@ -106,6 +107,9 @@ class FittedParameters:
 
     #: Parameters that determine what is summed: after the first rows they cannot change.
     _fixed_parameters: ClassVar[tuple[str, ...]] = ()
+
+    #: Whether answers for rows in float32 are in float32: see :func:`keeps_precision`.
+    _keeps_float32: ClassVar[bool] = True
 
     verbose: bool = False  #: whether each pass of a fit is printed to stderr; a parameter of models with several passes
 
@@ -365,6 +369,33 @@ def row_wise(*names: str, **several: tuple[str, ...]) -> Callable[[Callable[P, R
             ask = partial(_ask_part, method.__name__, model_for_parts(model, data), named)
             found: R = data.map_rows(ask, [*names, *more], _columns_read(model, X))
             return found
+
+        return answer
+
+    return decorate
+
+
+def keeps_precision(convert: Callable[[Any], Any] = to_float32) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return the answers of a method in float32 for rows in float32, of models that do so, as scikit-learn's.
+
+    Sums, coefficients and the computation stay in float64.
+
+    Parameters
+    ----------
+    convert
+        The conversion of the answers.
+    """
+
+    def decorate(method: Callable[P, R]) -> Callable[P, R]:
+        @wraps(method)
+        def answer(*args: P.args, **kwargs: P.kwargs) -> R:
+            model: Any = args[0]
+            found = method(*args, **kwargs)
+            X = args[1] if len(args) > 1 else kwargs.get("X")
+            if not (model._keeps_float32 and is_float32(X)):
+                return found
+            converted: R = convert(found)
+            return converted
 
         return answer
 

@@ -51,7 +51,7 @@ DIFFERENCES = {
     "test_lda_store_covariance": "by design: the covariance is always there",
     "test_lda_shrinkage": "by design: no covariance_estimator, which needs the rows",
     "test_lda_ledoitwolf": "by design: no covariance_estimator, which needs the rows",
-    "test_lda_dtype_match[float32-float32]": "by design: sums are float64",
+    "test_lda_dtype_match[float32-float32]": "by design: coefficients are float64, since sums are; answers are float32",
     "test_qda_covariance_estimator": "by design: no covariance_estimator, which needs the rows",
     "test_qda_ledoitwolf": "by design: no covariance_estimator, which needs the rows",
     "test_qda_coefs": "by design: covariance_ instead of rotations_ and scalings_ of each class",

@@ -28,6 +28,7 @@ from suffice.estimator import (
     ClassifierInPartsMixin,
     FittedParameters,
     accuracy_in_parts,
+    keeps_precision,
     read_parameters,
     row_wise,
     scored_dataset,
@@ -37,7 +38,7 @@ from suffice.families.links import Link
 from suffice.kernels import Batch
 from suffice.kernels.engine import engine_for
 from suffice.kernels.inputs import JOINT, Reading
-from suffice.kernels.libraries import beside, named_classes
+from suffice.kernels.libraries import beside, logs_to_float32, named_classes
 from suffice.solvers import Solution
 from suffice.solvers.quasi_newton import QuasiNewton
 from suffice.solvers.truncated_newton import TruncatedNewton
@@ -308,6 +309,7 @@ class ScoredClasses(ClassifierInPartsMixin, LinearPredictor):
         return coef, intercept
 
     @row_wise("score")
+    @keeps_precision()
     def decision_function(self, X: Any, *, offset: Any = None) -> Any:
         """Return the log-odds of the second class, (n,), or one score per class, (n, k).
 
@@ -318,6 +320,10 @@ class ScoredClasses(ClassifierInPartsMixin, LinearPredictor):
         offset
             A known part of each row's linear predictors, (n,), as for ``fit``.
         """
+        return self._class_scores(X, offset)
+
+    def _class_scores(self, X: Any, offset: Any) -> Any:
+        """Return the scores of :meth:`decision_function` in float64."""
         self._check_fitted()
         coef, intercept = self.class_coefficients()
         if len(coef) > 2:
@@ -351,11 +357,13 @@ class ScoredClasses(ClassifierInPartsMixin, LinearPredictor):
         return named_classes(self.classes_, codes)
 
     @row_wise("probability")
+    @keeps_precision()
     def predict_proba(self, X: Any, *, offset: Any = None) -> Any:
         """Return p(y | x), (n, k); an offset is that of :meth:`decision_function`."""
         return self._ask(X, Reading("posterior"), offset)
 
     @row_wise("log_probability")
+    @keeps_precision(logs_to_float32)
     def predict_log_proba(self, X: Any, *, offset: Any = None) -> Any:
         """Return log p(y | x), (n, k); an offset is that of :meth:`decision_function`."""
         return self._ask(X, Reading("log_posterior"), offset)

@@ -29,7 +29,7 @@ from suffice.discriminative.intervals import (
 )
 from suffice.discriminative.objective import NegativeLogLikelihood, predictors_of, target_moments
 from suffice.discriminative.regression import Regression
-from suffice.estimator import row_wise, scored_dataset
+from suffice.estimator import keeps_precision, row_wise, scored_dataset
 from suffice.families import Family, NegativeBinomial, Response, as_family
 from suffice.families.links import Link
 from suffice.kernels import Batch, Engine
@@ -144,6 +144,7 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
         return np.asarray(moving.T.ravel())
 
     @row_wise("prediction")
+    @keeps_precision()
     def predict(self, X: Any, *, offset: Any = None, exposure: Any = None) -> Any:
         """Return the mean of y for each row, (n,), or (n, k) for several classes or parts.
 

@@ -47,7 +47,7 @@ from suffice.discriminative.normal_equations import LeastSquares, Penalty, produ
 from suffice.discriminative.objective import NegativeLogLikelihood, predictors_of
 from suffice.discriminative.orthogonal import are_dependent, solve_by_rows
 from suffice.discriminative.robust import robust_covariance
-from suffice.estimator import ReadFromStatistics, is_same, row_wise, scored_dataset
+from suffice.estimator import ReadFromStatistics, is_same, keeps_precision, row_wise, scored_dataset
 from suffice.families import Response
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
@@ -535,6 +535,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
     # Predictions.
 
     @row_wise("prediction")
+    @keeps_precision()
     def predict(self, X: Any) -> Any:
         """Return the prediction for each row, (n,), or (n, t).
 

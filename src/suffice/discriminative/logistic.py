@@ -26,6 +26,7 @@ from suffice.discriminative.regression import Regression
 from suffice.estimator import row_wise
 from suffice.families import Response
 from suffice.kernels.array_blocks import to_host
+from suffice.kernels.inputs import Reading
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 
@@ -198,7 +199,7 @@ class LinearClassifier(ScoredClasses, Regression):
         if not self._two:
             if scale == "link":
                 raise ValueError(f"scale='link' needs two classes; there are {len(self._labels)}: give scale='mean'")
-            return self._share_intervals(X, self.predict_proba(X, offset=offset), self._predictors, None)
+            return self._share_intervals(X, self._ask(X, Reading("posterior"), offset), self._predictors, None)
         error = self._predictor_error(X, 1)
         return error if scale == "link" else mean_errors(_TWO_CLASSES, self._log_odds(X, offset), error)
 
@@ -226,7 +227,7 @@ class LinearClassifier(ScoredClasses, Regression):
             check_observations(self._response(), self._params.dispersion)
         if not self._two:
             found: tuple[Any, Any] = self._share_intervals(
-                X, self.predict_proba(X, offset=offset), self._predictors, level
+                X, self._ask(X, Reading("posterior"), offset), self._predictors, level
             )
             return found
         reach = critical_value(level, self._df()) * self._predictor_error(X, 1)
@@ -237,7 +238,7 @@ class LinearClassifier(ScoredClasses, Regression):
         return int(self.solution_.theta.shape[1])
 
     def _log_odds(self, X: Any, offset: Any) -> Any:
-        return self.decision_function(X, offset=offset)[:, None]
+        return self._class_scores(X, offset)[:, None]
 
     def _parameter_names(self) -> list[str]:
         names = self._names()

@@ -17,7 +17,7 @@ from suffice import monitoring, partitioned, validation
 from suffice.data import EncodedDataset, as_dataset
 from suffice.data.dataset import Piece, model_for_parts, no_rows
 from suffice.discriminative.class_weight import class_weights
-from suffice.estimator import ClassifierInPartsMixin, FittedParameters, row_wise
+from suffice.estimator import ClassifierInPartsMixin, FittedParameters, keeps_precision, row_wise
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.descent import Correction
@@ -317,6 +317,7 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
             self._total, self._visits = np.zeros_like(self._theta), 0
 
     @row_wise("score")
+    @keeps_precision()
     def decision_function(self, X: Any) -> Any:
         """Return theta' x: (n,), positive for the second class, where there are two; else (n, k)."""
         scores = self._scores(X, JOINT)

@@ -20,7 +20,7 @@ from suffice import validation
 from suffice.data import ArrayDataset, Dataset, as_dataset
 from suffice.data.dataset import Piece, model_for_parts, no_rows, read_again
 from suffice.data.sql import DatabaseSums
-from suffice.estimator import ClassifierInPartsMixin, ReadFromStatistics, read_attribute, row_wise
+from suffice.estimator import ClassifierInPartsMixin, ReadFromStatistics, keeps_precision, read_attribute, row_wise
 from suffice.families.priors import smoothing_strength
 from suffice.generative import em_unlabelled, leave_one_out
 from suffice.generative.conditional import Conditional, against_average, log_ratio, strongest
@@ -30,7 +30,7 @@ from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.engine import engine_for
 from suffice.kernels.errors import UnsupportedKernelError
-from suffice.kernels.libraries import beside, is_foreign, is_sparse, named_classes
+from suffice.kernels.libraries import beside, is_foreign, is_sparse, logs_to_float32, named_classes
 from suffice.kernels.protocol import Kernels
 from suffice.partitioned import sample_rows
 from suffice.selection import tuning
@@ -332,6 +332,8 @@ class GenerativeClassifier(SummedClassifier):
 
     #: Whether log p(x, y) is that of a density; if not, only log_evidence adds the terms that all classes share.
     _joint_is_density: ClassVar[bool] = True
+
+    _keeps_float32 = False  # as in scikit-learn, for all but Gaussian features
 
     _fit_attributes = ("em_trace_",)
 
@@ -655,16 +657,19 @@ class GenerativeClassifier(SummedClassifier):
         return self.classes_[codes] if isinstance(codes, np.ndarray) else named_classes(self.classes_, codes)
 
     @row_wise("probability")
+    @keeps_precision()
     def predict_proba(self, X: Any) -> Any:
         """Return p(y | x), (n, k)."""
         return self._score(X, "posterior")
 
     @row_wise("log_probability")
+    @keeps_precision(logs_to_float32)
     def predict_log_proba(self, X: Any) -> Any:
         """Return log p(y | x), (n, k)."""
         return self._score(X, "log_posterior")
 
     @row_wise("joint_log_probability")
+    @keeps_precision()
     def predict_joint_log_proba(self, X: Any) -> Any:
         """Return log p(x, y), (n, k)."""
         joint = self._score(X, "joint")

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from suffice.data.sql import DatabaseSums
-from suffice.estimator import read_attribute, row_wise
+from suffice.estimator import keeps_precision, read_attribute, row_wise
 from suffice.families import MultivariateGaussian, SingularCovarianceError
 from suffice.families.gaussian import LOG_2PI
 from suffice.families.multivariate_gaussian import SingularGaussian
@@ -107,6 +107,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
     True
     """
 
+    _keeps_float32 = True
     _tuned: ClassVar[dict[str, Tuned]] = {"shrinkage": Tuned(SHRINKAGES, 0.1, word="cv")}
 
     def __init__(
@@ -275,6 +276,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         return theta.coef / joint.temperature, (theta.intercept + joint.log_prior) / joint.temperature
 
     @row_wise("decision")
+    @keeps_precision()
     def decision_function(self, X: Any) -> FloatArray:
         """Return the log-odds of the second of two classes, (n,), or scores of more classes, (n, k).
 
@@ -296,6 +298,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
     # Discriminant directions.
 
     @row_wise("component")
+    @keeps_precision()
     def transform(self, X: Any) -> FloatArray:
         """Return the rows projected on the discriminant directions, (n, components).
 

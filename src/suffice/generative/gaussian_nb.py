@@ -58,6 +58,7 @@ class GaussianNB(PriorsGiven):
            [ 2.        ,  1.33333333]])
     """
 
+    _keeps_float32 = True
     _tuned: ClassVar[dict[str, Tuned]] = {"alpha": Tuned((0.0, *ALPHAS), 0.0)}
 
     def __init__(

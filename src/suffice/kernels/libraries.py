@@ -79,6 +79,47 @@ def dense(x: Any) -> npt.NDArray[np.float64]:
     return np.asarray(x if isinstance(x, np.ndarray) else to_host(x), dtype=np.float64)
 
 
+def is_float32(x: Any) -> bool:
+    """Whether an array, sparse matrix or data frame holds float32 alone.
+
+    Examples
+    --------
+    >>> is_float32(np.zeros(1, dtype=np.float32)), is_float32(np.zeros(1)), is_float32([[0.0]])
+    (True, False, False)
+    """
+    if isinstance(x, np.ndarray):
+        return bool(x.dtype == np.float32)
+    kinds = [x.dtype] if hasattr(x, "dtype") else list(getattr(x, "dtypes", ()))
+    return bool(kinds) and all(str(kind).rpartition(".")[2].lower() == "float32" for kind in kinds)
+
+
+def to_float32(array: Any) -> Any:
+    """Return an array of any library in float32.
+
+    Examples
+    --------
+    >>> to_float32(np.ones(1))
+    array([1.], dtype=float32)
+    """
+    if isinstance(array, np.ndarray):
+        return array.astype(np.float32)
+    xp = array_api_compat.array_namespace(array)
+    return xp.astype(array, xp.float32)
+
+
+def logs_to_float32(array: Any) -> Any:
+    """Return log-probabilities in float32: 0 where the probability is 1 in float32.
+
+    Examples
+    --------
+    >>> logs_to_float32(np.array([-0.5, -1e-9]))
+    array([-0.5,  0. ], dtype=float32)
+    """
+    narrow = to_float32(array)
+    xp = array_api_compat.array_namespace(narrow)
+    return xp.where(narrow > -(2.0**-25), xp.zeros_like(narrow), narrow)
+
+
 def named_classes(classes: npt.NDArray[Any], codes: Any) -> Any:
     """Return the classes of codes: in the codes' library if they are numbers, else in NumPy."""
     if isinstance(codes, np.ndarray) or classes.dtype.kind not in "biuf":
