@@ -10,12 +10,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from suffice import (
     GLM,
     ElasticNet,
+    ElasticNetCV,
     GammaRegressor,
     Lasso,
+    LassoCV,
     LinearRegression,
     LogisticRegression,
     PoissonRegressor,
     Ridge,
+    RidgeCV,
     SoftmaxRegression,
 )
 from suffice.families import Tweedie
@@ -25,6 +28,8 @@ MODELS = [
     Ridge(),
     Lasso(),
     ElasticNet(),
+    RidgeCV(),
+    LassoCV(),
     LogisticRegression(),
     SoftmaxRegression(),
     PoissonRegressor(),
@@ -35,6 +40,8 @@ OTHER_SETTINGS = [
     LinearRegression(positive=True),
     Ridge(positive=True),
     Lasso(positive=True),
+    RidgeCV(cv=3),
+    ElasticNetCV(l1_ratio=[0.5, 1.0]),
     LinearRegression("newton"),
     LogisticRegression(l2=1.0),
     LogisticRegression(l1=0.5),

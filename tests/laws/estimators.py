@@ -22,6 +22,7 @@ from suffice import (
     GammaRegressor,
     GaussianNB,
     Lasso,
+    LassoCV,
     LinearRegression,
     LocallyWeightedRegression,
     LogisticRegression,
@@ -33,6 +34,7 @@ from suffice import (
     PoissonNB,
     PoissonRegressor,
     Ridge,
+    RidgeCV,
     SoftmaxRegression,
     TableModel,
     TextClassifier,
@@ -305,6 +307,7 @@ ONE_OBSERVATION = "a weight belongs to one observation, and does not count sever
 THROUGH_ZERO = "without an intercept the plane goes through zero"
 STEPS = "steps depend on the order of the rows, their lengths on the units"
 
+IN_ORDER = "folds depend on the order of the rows"
 TUNED = {
     "order_of_rows": HELD_OUT,
     "weights_are_repetitions": COPIES,
@@ -484,6 +487,39 @@ LINEAR = [
         tolerance=1e-6,
         units=lambda x, y: {"alpha": 0.05 * (x * y + x**2), "l1_ratio": y / (y + x)},
         differs={"units_of_each_column": ONE_PENALTY},
+    ),
+    *(
+        Entry(
+            name,
+            make,
+            real,
+            y="numbers",
+            tolerance=1e-6,
+            units=units,
+            refuses={
+                "a_sum_of_models": r"unsupported operand type\(s\) for \+",
+                **dict.fromkeys(["batch_by_batch", "row_by_row"], "has no attribute 'partial_fit'"),
+            },
+            differs=differs,
+        )
+        for name, make, units, differs in (
+            (
+                "RidgeCV",
+                made(RidgeCV, alphas=(2.0, 20.0)),
+                lambda x, y: {"alphas": (2.0 * x**2, 20.0 * x**2)},
+                {"units_of_each_column": ONE_PENALTY},
+            ),
+            (
+                "RidgeCV, folds",
+                made(RidgeCV, alphas=(2.0, 20.0), cv=3),
+                lambda x, y: {"alphas": (2.0 * x**2, 20.0 * x**2)},
+                {
+                    "units_of_each_column": ONE_PENALTY,
+                    **dict.fromkeys(["a_stream", "a_function_that_starts_a_stream", "a_folder_of_files"], IN_ORDER),
+                },
+            ),
+            ("LassoCV", LassoCV, lambda x, y: {}, {"units_of_each_column": ONE_PENALTY}),
+        )
     ),
     Entry(
         "LinearRegression, HC3",

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from suffice.discriminative.covariance import Covariance
     from suffice.discriminative.diagnostics import Diagnostics
     from suffice.discriminative.elastic_net import ElasticNet, Lasso
+    from suffice.discriminative.elastic_net_cv import ElasticNetCV, LassoCV
     from suffice.discriminative.glm import GLM, GammaRegressor, PoissonRegressor
     from suffice.discriminative.linear import LinearRegression
     from suffice.discriminative.local import LocallyWeightedRegression
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from suffice.discriminative.perceptron import Perceptron
     from suffice.discriminative.result_table import ResultTable
     from suffice.discriminative.ridge import Ridge
+    from suffice.discriminative.ridge_cv import RidgeCV
     from suffice.discriminative.separation import Separation, SeparationWarning
     from suffice.discriminative.summary import Summary
 
@@ -31,10 +33,12 @@ _MODULES = {
     "Covariance": "covariance",
     "Diagnostics": "diagnostics",
     "ElasticNet": "elastic_net",
+    "ElasticNetCV": "elastic_net_cv",
     "FarFromDataWarning": "local_fit",
     "GLM": "glm",
     "GammaRegressor": "glm",
     "Lasso": "elastic_net",
+    "LassoCV": "elastic_net_cv",
     "LinearRegression": "linear",
     "LocallyWeightedRegression": "local",
     "LogisticRegression": "logistic",
@@ -45,6 +49,7 @@ _MODULES = {
     "PoissonRegressor": "glm",
     "ResultTable": "result_table",
     "Ridge": "ridge",
+    "RidgeCV": "ridge_cv",
     "Separation": "separation",
     "SeparationWarning": "separation",
     "SoftmaxRegression": "logistic",
@@ -57,9 +62,11 @@ __all__ = [
     "Covariance",
     "Diagnostics",
     "ElasticNet",
+    "ElasticNetCV",
     "FarFromDataWarning",
     "GammaRegressor",
     "Lasso",
+    "LassoCV",
     "LinearRegression",
     "LocallyWeightedRegression",
     "LogisticRegression",
@@ -70,6 +77,7 @@ __all__ = [
     "PoissonRegressor",
     "ResultTable",
     "Ridge",
+    "RidgeCV",
     "Separation",
     "SeparationWarning",
     "SoftmaxRegression",

@@ -95,6 +95,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
     tol: float = 1e-8
     max_iter: int | None = None
     random_state: Any = None
+    _several_targets: ClassVar[bool] = True  # whether y may have several columns
     #: Parameters, other than ``solver``, that change the coefficients.
     _estimated_by: ClassVar[tuple[str, ...]] = ("fit_intercept", "positive")
 
@@ -146,42 +147,6 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
         return 1000 if self.max_iter is None else self.max_iter
 
     # Learning.
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
-        """Fit the model to rows and their targets; earlier rows are forgotten.
-
-        Parameters
-        ----------
-        X
-            Rows, (n, d); an iterator of batches (X, y) or (X, y, sample_weight), or a function that returns one, which
-            may be larger than memory; a path, a URL or a list of paths of files; or a Dask collection or Spark data
-            frame, which is summed on its workers.
-        y
-            One target per row, (n,), or several, (n, t). For data frames on a cluster it may be the name of a column;
-            for files and Spark it must be.
-        sample_weight
-            The weight of each row, 1 by default; the parameter ``weights`` gives its meaning.
-        groups
-            The cluster of each row, (n,), a number or a string, for ``covariance="clustered"``.
-        """
-        with self._learning(anew=True):
-            self._forget_the_rows()
-            self.__dict__.pop("digits_lost_", None)
-            sums_suffice = self._method == "normal" and self._covariance_kind == "classical"
-            given = as_dataset(X, y=y, sample_weight=sample_weight, groups=groups)
-            if given.in_memory is not None or groups is not None:
-                check_groups(self.covariance, groups)
-            with nullcontext(given) if sums_suffice else read_again(given) as data:
-                batches = self._encode(data, reset=True)
-                self._remember(*self._sum(batches, reset=True, aggregates=data.aggregates))
-                unsure = self._lacks_digits() or self._is_ill_conditioned()
-                if not sums_suffice or (unsure and data.is_rereadable):
-                    self._look_again(EncodedDataset.of_parts(batches, self._engine))
-            self._warn_collinear()
-            if self._method == "normal":
-                self.solution_ = self._as_solution()
-            _ = self.coef_  # raises if the model cannot be estimated from the sums
-        return self
 
     def _look_again(self, data: EncodedDataset) -> None:
         """Make a second pass if the sums are not enough: for another solver, a small residual, robust errors."""
@@ -249,16 +214,16 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
         self, batches: Dataset, reset: bool, aggregates: DatabaseSums | None
     ) -> tuple[NormalEquations, Observations | None]:
         """Return the normal equations of all rows, computed by the database if there is one, and their number."""
-        found: _Summed | None
+        found: Summed | None
         rows = batches.in_memory
         try:
             if rows is not None:
-                found = _sum_rows(engine_for(self._engine, rows.x), rows)
+                found = sum_rows(engine_for(self._engine, rows.x), rows)
             elif aggregates is not None and self.weights == "frequency":
-                found = _Summed(aggregates.sum_targets(NormalEquations.over()), True, None)
+                found = Summed(aggregates.sum_targets(NormalEquations.over()), True, None)
             else:
                 engine = engine_for_parts(batches, self._engine)
-                found = batches.map_parts(partial(_sum_part, engine)).reduce(_Summed.plus)
+                found = batches.map_parts(partial(_sum_part, engine)).reduce(Summed.plus)
         except NonFiniteError as error:
             raise validation.cell_error(error) from None
         if found is None:
@@ -288,7 +253,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, groups: Any = None, reset: bool = False) -> Batch:
         x = validation.features(self, X, reset)
-        targets = validation.numbers_there(validation.beside_rows(x, y), x.shape[0], several=True)
+        targets = validation.numbers_there(validation.beside_rows(x, y), x.shape[0], several=self._several_targets)
         if (
             not reset
             and "_memory" in vars(self)
@@ -793,6 +758,9 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
             arrays=arrays,
         )
 
+    def _restore_choice(self, contents: Contents) -> None:
+        """Restore what cross-validation chose, from a file."""
+
     @classmethod
     def _from_contents(cls, contents: Contents) -> Self:
         settings = contents.settings
@@ -811,6 +779,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
         if "robust" in contents.arrays:  # older files: with the intercept at x = 0
             model._robust = model._shift_intercept(-statistics.mean_x, contents.arrays["robust"])
         model._residual, model._triangle = contents.arrays.get("residual"), contents.arrays.get("triangle")
+        model._restore_choice(contents)
         pace = settings.get("pace")
         model._pace = None if pace is None else Pace(**pace)
         observations = settings.get("observations")
@@ -824,6 +793,42 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
 
 class StreamedLeastSquares(LeastSquaresModel):
     """A model from normal equations that learns more rows, forgets rows and adds up with others, exactly."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Fit the model to rows and their targets; earlier rows are forgotten.
+
+        Parameters
+        ----------
+        X
+            Rows, (n, d); an iterator of batches (X, y) or (X, y, sample_weight), or a function that returns one, which
+            may be larger than memory; a path, a URL or a list of paths of files; or a Dask collection or Spark data
+            frame, which is summed on its workers.
+        y
+            One target per row, (n,), or several, (n, t). For data frames on a cluster it may be the name of a column;
+            for files and Spark it must be.
+        sample_weight
+            The weight of each row, 1 by default; the parameter ``weights`` gives its meaning.
+        groups
+            The cluster of each row, (n,), a number or a string, for ``covariance="clustered"``.
+        """
+        with self._learning(anew=True):
+            self._forget_the_rows()
+            self.__dict__.pop("digits_lost_", None)
+            sums_suffice = self._method == "normal" and self._covariance_kind == "classical"
+            given = as_dataset(X, y=y, sample_weight=sample_weight, groups=groups)
+            if given.in_memory is not None or groups is not None:
+                check_groups(self.covariance, groups)
+            with nullcontext(given) if sums_suffice else read_again(given) as data:
+                batches = self._encode(data, reset=True)
+                self._remember(*self._sum(batches, reset=True, aggregates=data.aggregates))
+                unsure = self._lacks_digits() or self._is_ill_conditioned()
+                if not sums_suffice or (unsure and data.is_rereadable):
+                    self._look_again(EncodedDataset.of_parts(batches, self._engine))
+            self._warn_collinear()
+            if self._method == "normal":
+                self.solution_ = self._as_solution()
+            _ = self.coef_  # raises if the model cannot be estimated from the sums
+        return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows: the result is that of :meth:`fit` to all rows, in any split and order.
@@ -948,25 +953,27 @@ def _learn_part(model: StreamedLeastSquares, piece: Piece) -> StreamedLeastSquar
     return copy.copy(model).partial_fit(piece["X"], piece["y"], piece.get("sample_weight"))
 
 
-class _Summed(NamedTuple):
+class Summed(NamedTuple):
     """The sums of rows, and whether y had shape (n,)."""
 
     equations: NormalEquations
     one_target: bool
     observations: Observations | None
 
-    def plus(self, other: _Summed) -> _Summed:
+    def plus(self, other: Summed) -> Summed:
+        """Return the sums of both."""
         observations = _changed(self.observations, other.observations, Observations.plus)
-        return _Summed(self.equations + other.equations, self.one_target, observations)
+        return Summed(self.equations + other.equations, self.one_target, observations)
 
 
-def _sum_part(engine: Callable[[Batch], Engine], rows: Batch) -> _Summed:
-    return _sum_rows(engine(rows), rows)
+def _sum_part(engine: Callable[[Batch], Engine], rows: Batch) -> Summed:
+    return sum_rows(engine(rows), rows)
 
 
-def _sum_rows(engine: Engine, rows: Batch) -> _Summed:
+def sum_rows(engine: Engine, rows: Batch) -> Summed:
+    """Return the sums of rows."""
     equations = engine.accumulate(NormalEquations.over(), rows)
-    return _Summed(equations, rows.y.ndim == 1, Observations.of(rows.weight, rows.rows))
+    return Summed(equations, rows.y.ndim == 1, Observations.of(rows.weight, rows.rows))
 
 
 def _changed(

@@ -68,7 +68,7 @@ def solve_by_rows(data: EncodedDataset, sums: NormalEquations, intercept: bool) 
     sums
         The normal equations of the rows, for their means.
     """
-    place = partial(_blocks, sums, intercept)
+    place = partial(weighted_blocks, sums, intercept)
     r = data.reduce(partial(_triangle_of_part, place)).r
     size = sums.features + int(intercept)
     if len(r) < size:
@@ -95,11 +95,13 @@ def are_dependent(data: EncodedDataset, sums: NormalEquations, intercept: bool, 
         return False
     products = sums.scatter if intercept else sums.about_zero()
     level = np.sqrt(np.maximum(np.diagonal(products)[: sums.features], 0.0)) @ np.abs(combinations)
-    squares = data.reduce(partial(_squares_of_part, partial(_blocks, sums, intercept), intercept, combinations))
+    squares = data.reduce(partial(_squares_of_part, partial(weighted_blocks, sums, intercept), intercept, combinations))
     return bool((np.sqrt(squares) <= _NOTHING * level).all())
 
 
-def _blocks(sums: NormalEquations, intercept: bool, rows: Batch, dtype: Any = np.float64) -> Iterator[tuple[Any, Any]]:
+def weighted_blocks(
+    sums: NormalEquations, intercept: bool, rows: Batch, dtype: Any = np.float64
+) -> Iterator[tuple[Any, Any]]:
     """Yield columns, (n, p), the intercept first, and targets, (n, t), times the square roots of the weights.
 
     With an intercept both are centred.
