@@ -37,7 +37,7 @@ COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
     "negative l2": (lambda: LogisticRegression(l2=-1.0).fit(X, Y), "l2 must be a finite number, 0 or more; got -1.0"),
     "negative alpha": (lambda: Lasso(-0.5).fit(X, Y), "alpha must be a finite number, 0 or more; got -0.5"),
     "alpha of a name": (lambda: Ridge("strong").fit(X, Y), "alpha must be a finite number, 0 or more, or one for each"),
-    "alphas": (lambda: Ridge([1.0, 2.0]).fit(X, Y), "Number of targets and number of penalties .* 1 != 2"),
+    "alphas": (lambda: Ridge([1.0, 2.0]).fit(X, Y), "Number of targets and number of penalties .* 2 != 1"),
     "l1_ratio": (lambda: ElasticNet(l1_ratio=2).fit(X, Y), "l1_ratio must be a number from 0 to 1; got 2"),
     "selection": (lambda: Lasso(selection="best").fit(X, Y), "selection must be 'cyclic' or 'random'; got 'best'"),
     "positive of Ridge": (lambda: Ridge(positive="yes").fit(X, Y), "positive must be True or False; got 'yes'"),

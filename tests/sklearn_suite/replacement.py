@@ -12,6 +12,7 @@ from unittest.mock import patch
 
 import pytest
 import sklearn
+from _pytest.fixtures import FixtureFunctionDefinition
 
 #: The version of scikit-learn, as in constraints.txt, whose tests the lists of differences describe.
 VERSION = "1.9"
@@ -50,9 +51,10 @@ def load_tests(
         for name, value in vars(tests).items()
         if name.startswith("test_") and not any(word in name for word in leave_out)
     }
+    fixtures = {name: value for name, value in vars(tests).items() if isinstance(value, FixtureFunctionDefinition)}
     for test in chosen.values():
         test.pytestmark = [_with_list(mark) for mark in getattr(test, "pytestmark", [])]
-    return {**chosen, "test_every_difference_names_a_test": _test_every_difference_names_a_test}
+    return {**fixtures, **chosen, "test_every_difference_names_a_test": _test_every_difference_names_a_test}
 
 
 def _test_every_difference_names_a_test(request: pytest.FixtureRequest) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import replace
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -134,7 +135,7 @@ class ElasticNetCV(LeastSquaresModel):
             raise ValueError(f"eps must be a number above 0; got {self.eps!r}")
         if not isinstance(self.alphas, int | np.integer):
             for place, alpha in enumerate(self.alphas):
-                check_scalar(alpha, f"alphas[{place}]", (int, float, np.number), min_val=0.0)
+                check_scalar(alpha, f"alphas[{place}]", Real, min_val=0.0)
         elif self.alphas < 1:
             raise ValueError(f"alphas must be penalties, or their number, 1 or more; got {self.alphas!r}")
         super()._check_settings()
@@ -179,8 +180,8 @@ class ElasticNetCV(LeastSquaresModel):
             return np.sort(np.asarray(self.alphas, dtype=np.float64))[::-1]
         if ratio == 0:
             raise ValueError(
-                "Automatic alpha grid generation is not supported for l1_ratio=0: all coefficients are zero under no "
-                "penalty; give alphas"
+                "Automatic alpha grid generation is not supported for l1_ratio=0. Please supply a grid by providing "
+                "your estimator with the appropriate `alphas=` argument."
             )
         right = products_of(sums, bool(self.fit_intercept)).xy
         steepest = float((right if self.positive else np.abs(right)).max(initial=0.0))

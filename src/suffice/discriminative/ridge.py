@@ -53,6 +53,7 @@ class Ridge(StreamedLeastSquares):
     covariance_ : (q, q), of theta column by column, with the names of the coefficients
     statistics_ : the normal equations
     n_iter_ : number of passes over the rows
+    solver_ : the solver of the fit
 
     Examples
     --------
@@ -109,6 +110,12 @@ class Ridge(StreamedLeastSquares):
     def _method(self) -> Any:
         return "normal" if isinstance(self.solver, str) and self.solver in SKLEARN_SOLVERS else self.solver
 
+    @property
+    def solver_(self) -> Any:
+        """The solver of the fit: ``"cholesky"``, of the normal equations, for ``"auto"``."""
+        self._check_fitted()
+        return "cholesky" if self._params.solver == "auto" else self._params.solver
+
     def _penalty(self) -> Penalty:
         return ridge_penalty(self._params.alpha, self._memory.targets, bool(self._params.positive))
 
@@ -137,7 +144,7 @@ def ridge_penalty(alpha: Any, targets: int, positive: bool) -> Penalty:
     values = np.ravel(np.asarray(alpha, dtype=np.float64))
     if len(values) not in (1, targets):
         raise ValueError(
-            f"Number of targets and number of penalties do not correspond: {targets} != {len(values)}; give one alpha, "
+            f"Number of targets and number of penalties do not correspond: {len(values)} != {targets}; give one alpha, "
             "or one for each target"
         )
     return Penalty(0.0, np.array(np.broadcast_to(values, (targets,))), positive)

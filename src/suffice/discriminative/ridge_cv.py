@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -125,7 +126,7 @@ class RidgeCV(LeastSquaresModel):
         bounds = "neither" if self.cv is None else "left"
         for place, alpha in enumerate(alphas):
             name = f"alphas[{place}]" if len(alphas) > 1 else "alphas"
-            check_scalar(alpha, name, (int, float, np.number), min_val=0.0, include_boundaries=bounds)
+            check_scalar(alpha, name, Real, min_val=0.0, include_boundaries=bounds)
         if not alphas:
             raise ValueError("alphas is empty: give at least one penalty")
         if self.gcv_mode not in (None, "auto", "svd", "eigen"):
