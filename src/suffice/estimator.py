@@ -28,6 +28,9 @@ from suffice.partitioned import part_weights, sum_over
 from suffice.statistics.base import FloatArray
 from suffice.store import StoreError, class_name, parameters
 
+if TYPE_CHECKING:
+    from suffice.typing import MatrixLike, VectorLike
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -426,7 +429,7 @@ def _ask_part(method: str, model: Any, arguments: dict[str, Any], piece: Piece) 
 class ClassifierInPartsMixin(ClassifierMixin):  # type: ignore[misc]
     """A scikit-learn classifier whose score takes rows of a cluster, as its fit."""
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None) -> float:
         """Return the accuracy: the share of rows whose class is predicted correctly.
 
         Parameters
@@ -444,7 +447,9 @@ def accuracy_in_parts(model: Any, data: Dataset) -> float:
     return float(right / weight)
 
 
-def scored_dataset(model: Any, X: Any, y: Any, sample_weight: Any, **others: Any) -> Dataset | None:
+def scored_dataset(
+    model: Any, X: MatrixLike, y: VectorLike, sample_weight: VectorLike, **others: Any
+) -> Dataset | None:
     """Return rows in parts for the score of a fitted model, and their other entries; None for rows in memory."""
     X = X if getattr(model, "_reads_one_text", False) else open_location(X)
     data = dataset_in_parts(X, y=y, sample_weight=sample_weight, **others)

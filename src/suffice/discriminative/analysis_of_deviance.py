@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -21,6 +21,9 @@ from suffice.discriminative.result_table import ResultTable
 from suffice.solvers import Newton
 from suffice.solvers.linear_algebra import Symmetric, flat
 
+if TYPE_CHECKING:
+    from suffice.typing import MatrixLike, VectorLike
+
 TESTS = ("auto", "lr", "f", "wald", "score")
 
 
@@ -29,9 +32,9 @@ def anova(
     test: str = "auto",
     kind: str = "sequential",
     terms: Mapping[str, Sequence[str]] | None = None,
-    X: Any = None,
-    y: Any = None,
-    sample_weight: Any = None,
+    X: MatrixLike | None = None,
+    y: VectorLike = None,
+    sample_weight: VectorLike = None,
     **rows: Any,
 ) -> ResultTable:
     """Test nested models against each other, the smallest first; or the terms of one model.

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +46,9 @@ from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.store import Stored, StoreError, class_name, parameters
 from suffice.user_warnings import warn_user
+
+if TYPE_CHECKING:
+    from suffice.typing import MatrixLike, VectorLike
 
 
 class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[misc]
@@ -171,9 +174,9 @@ class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[
         self,
         level: float = 0.95,
         method: str = "wald",
-        X: Any = None,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: MatrixLike | None = None,
+        y: VectorLike = None,
+        sample_weight: VectorLike = None,
         **rows: Any,
     ) -> ResultTable:
         """Return the confidence interval of each coefficient.
@@ -310,7 +313,7 @@ class ScoredClasses(ClassifierInPartsMixin, LinearPredictor):
 
     @row_wise("score")
     @keeps_precision()
-    def decision_function(self, X: Any, *, offset: Any = None) -> Any:
+    def decision_function(self, X: MatrixLike, *, offset: VectorLike = None) -> FloatArray:
         """Return the log-odds of the second class, (n,), or one score per class, (n, k).
 
         Parameters
@@ -320,7 +323,8 @@ class ScoredClasses(ClassifierInPartsMixin, LinearPredictor):
         offset
             A known part of each row's linear predictors, (n,), as for ``fit``.
         """
-        return self._class_scores(X, offset)
+        found: FloatArray = self._class_scores(X, offset)
+        return found
 
     def _class_scores(self, X: Any, offset: Any) -> Any:
         """Return the scores of :meth:`decision_function` in float64."""
@@ -351,24 +355,29 @@ class ScoredClasses(ClassifierInPartsMixin, LinearPredictor):
         return engine_for(self._engine, scores.x).map_rows(same, scores)
 
     @row_wise("prediction")
-    def predict(self, X: Any, *, offset: Any = None) -> Any:
+    def predict(self, X: MatrixLike, *, offset: VectorLike = None) -> npt.NDArray[Any]:
         """Return the most probable class of each row, (n,); an offset is that of :meth:`decision_function`."""
         codes = self._ask(X, Reading("best"), offset)
-        return named_classes(self.classes_, codes)
+        found: npt.NDArray[Any] = named_classes(self.classes_, codes)
+        return found
 
     @row_wise("probability")
     @keeps_precision()
-    def predict_proba(self, X: Any, *, offset: Any = None) -> Any:
+    def predict_proba(self, X: MatrixLike, *, offset: VectorLike = None) -> FloatArray:
         """Return p(y | x), (n, k); an offset is that of :meth:`decision_function`."""
-        return self._ask(X, Reading("posterior"), offset)
+        found: FloatArray = self._ask(X, Reading("posterior"), offset)
+        return found
 
     @row_wise("log_probability")
     @keeps_precision(logs_to_float32)
-    def predict_log_proba(self, X: Any, *, offset: Any = None) -> Any:
+    def predict_log_proba(self, X: MatrixLike, *, offset: VectorLike = None) -> FloatArray:
         """Return log p(y | x), (n, k); an offset is that of :meth:`decision_function`."""
-        return self._ask(X, Reading("log_posterior"), offset)
+        found: FloatArray = self._ask(X, Reading("log_posterior"), offset)
+        return found
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> float:
+    def score(
+        self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None, *, offset: VectorLike = None
+    ) -> float:
         """Return the accuracy: the share of rows whose class is predicted correctly.
 
         Parameters
@@ -520,7 +529,7 @@ def check_inference_settings(model: Any) -> None:
         raise ValueError(f"lags need covariance='newey-west'; covariance is {model.covariance!r}")
 
 
-def check_groups(covariance: str, groups: Any) -> None:
+def check_groups(covariance: str, groups: VectorLike) -> None:
     """Raise if groups are given but not used, or needed but not given; None if that is not yet known."""
     if covariance == "clustered" and groups is None:
         raise ValueError("covariance='clustered' needs groups: give fit(X, y, groups=...), the cluster of each row")

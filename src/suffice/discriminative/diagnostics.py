@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import special
@@ -22,6 +22,9 @@ from suffice.families import Response
 from suffice.kernels import Batch
 from suffice.solvers.linear_algebra import Symmetric
 from suffice.statistics.base import FloatArray
+
+if TYPE_CHECKING:
+    from suffice.typing import VectorLike
 
 #: Leverages are cut off here: at 1 the residual is 0, and its standardised value 0 / 0.
 MOST = 1 - 1e-8
@@ -330,7 +333,7 @@ def variance_inflation(
     return ResultTable("Variance inflation factors", tuple(terms), found)
 
 
-def with_rows_without_weight(found: Diagnostics, sample_weight: Any) -> Diagnostics:
+def with_rows_without_weight(found: Diagnostics, sample_weight: VectorLike) -> Diagnostics:
     """Return diagnostics with NaN for the rows of weight 0, which were left out; for rows in memory."""
     shape = getattr(sample_weight, "shape", None)
     if (shape is None and not isinstance(sample_weight, list | tuple)) or shape == ():

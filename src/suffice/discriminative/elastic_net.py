@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -19,6 +19,9 @@ from suffice.discriminative.normal_equations import (
 )
 from suffice.discriminative.path import Path, solve_path, strengths
 from suffice.statistics.base import FloatArray
+
+if TYPE_CHECKING:
+    from suffice.typing import MatrixLike, RandomState, VectorLike
 
 
 class ElasticNet(StreamedLeastSquares):
@@ -79,7 +82,7 @@ class ElasticNet(StreamedLeastSquares):
         tol: float = 1e-4,
         warm_start: bool = False,
         positive: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
         selection: str = "cyclic",
         n_jobs: int | None = None,
         device: str | None = None,
@@ -121,9 +124,9 @@ class ElasticNet(StreamedLeastSquares):
 
     def path(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: VectorLike = None,
+        sample_weight: VectorLike = None,
         *,
         alphas: Any = 100,
         eps: float = 1e-3,
@@ -216,7 +219,7 @@ class Lasso(ElasticNet):
         tol: float = 1e-4,
         warm_start: bool = False,
         positive: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
         selection: str = "cyclic",
         n_jobs: int | None = None,
         device: str | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_scalar
@@ -24,6 +24,9 @@ from suffice.discriminative.normal_equations import Penalty, products_of, solve_
 from suffice.statistics import NormalEquations
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents
+
+if TYPE_CHECKING:
+    from suffice.typing import MatrixLike, RandomState, VectorLike
 
 _CHOSEN = ("alpha", "l1_ratio", "alphas", "mse_path")
 
@@ -103,7 +106,7 @@ class ElasticNetCV(LeastSquaresModel):
         verbose: bool = False,
         n_jobs: int | None = None,
         positive: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
         selection: str = "cyclic",
         device: str | None = None,
     ) -> None:
@@ -140,7 +143,7 @@ class ElasticNetCV(LeastSquaresModel):
             raise ValueError(f"alphas must be penalties, or their number, 1 or more; got {self.alphas!r}")
         super()._check_settings()
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None) -> Self:
         """Choose the penalty, and fit the model to all rows.
 
         Parameters
@@ -271,7 +274,7 @@ class LassoCV(ElasticNetCV):
         verbose: bool = False,
         n_jobs: int | None = None,
         positive: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
         selection: str = "cyclic",
         device: str | None = None,
     ) -> None:

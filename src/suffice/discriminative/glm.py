@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,9 @@ from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.user_warnings import warn_user
 
+if TYPE_CHECKING:
+    from suffice.typing import MatrixLike, RandomState, VectorLike
+
 #: Initial theta of a negative binomial, and the tolerance of its steps relative to theta.
 FIRST_THETA, THETA_PRECISION, THETA_STEPS = 1.0, 1e-10, 60
 #: A theta larger than this, relative to the mean, is indistinguishable from Poisson: its score is rounding error.
@@ -64,13 +67,13 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
 
     def partial_fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: VectorLike = None,
+        sample_weight: VectorLike = None,
         *,
-        offset: Any = None,
-        exposure: Any = None,
-        trials: Any = None,
+        offset: VectorLike = None,
+        exposure: VectorLike = None,
+        trials: VectorLike = None,
     ) -> Self:
         """Learn from more rows; theta is close to that of :meth:`fit` for any split and order of the rows.
 
@@ -145,7 +148,7 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
 
     @row_wise("prediction")
     @keeps_precision()
-    def predict(self, X: Any, *, offset: Any = None, exposure: Any = None) -> Any:
+    def predict(self, X: MatrixLike, *, offset: VectorLike = None, exposure: VectorLike = None) -> FloatArray:
         """Return the mean of y for each row, (n,), or (n, k) for several classes or parts.
 
         Parameters
@@ -155,10 +158,13 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
         offset, exposure
             As for :meth:`fit`.
         """
-        return self._response().mean(self._predictors(X, offset, exposure))
+        found: FloatArray = self._response().mean(self._predictors(X, offset, exposure))
+        return found
 
     @row_wise("standard_error")
-    def predict_se(self, X: Any, *, scale: str = "link", offset: Any = None, exposure: Any = None) -> Any:
+    def predict_se(
+        self, X: MatrixLike, *, scale: str = "link", offset: VectorLike = None, exposure: VectorLike = None
+    ) -> FloatArray:
         """Return the standard error of the prediction for each row, (n,); (n, k) for several classes or parts.
 
         It uses the covariance of the fit.
@@ -180,14 +186,22 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
         if z.shape[1] > 1 and not self._is_beta:
             if scale == "link":
                 raise ValueError(f"{response.name} has {z.shape[1]} linear predictors per row: give scale='mean'")
-            return self._share_intervals(X, response.mean(z), z.shape[1], None)
+            several: FloatArray = self._share_intervals(X, response.mean(z), z.shape[1], None)
+            return several
         error = self._predictor_error(X, z.shape[1])
-        return error if scale == "link" else mean_errors(response, z, error)
+        found: FloatArray = error if scale == "link" else mean_errors(response, z, error)
+        return found
 
     @row_wise("lower", "upper")
     def predict_interval(
-        self, X: Any, level: float = 0.95, *, of: str = "mean", offset: Any = None, exposure: Any = None
-    ) -> tuple[Any, Any]:
+        self,
+        X: MatrixLike,
+        level: float = 0.95,
+        *,
+        of: str = "mean",
+        offset: VectorLike = None,
+        exposure: VectorLike = None,
+    ) -> tuple[FloatArray, FloatArray]:
         """Return the lower and the upper end of an interval for each row, each (n,), or (n, k) for several parts.
 
         Parameters
@@ -235,13 +249,13 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
 
     def score(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: VectorLike = None,
+        sample_weight: VectorLike = None,
         *,
-        offset: Any = None,
-        exposure: Any = None,
-        trials: Any = None,
+        offset: VectorLike = None,
+        exposure: VectorLike = None,
+        trials: VectorLike = None,
     ) -> float:
         """Return D², the share of the deviance that the model explains: R² for a Gaussian.
 
@@ -416,7 +430,7 @@ class GLM(NumberRegression):
         dispersion: str | float = "family",
         covariance: str = "classical",
         lags: int | None = None,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
         verbose: bool = False,
         n_jobs: int | None = None,
         device: str | None = None,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
@@ -63,6 +63,9 @@ from suffice.statistics import NormalEquations
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, check_shapes, parameters
 from suffice.user_warnings import warn_user
+
+if TYPE_CHECKING:
+    from suffice.typing import MatrixLike, RandomState, VectorLike
 
 #: A note is added if fewer digits of the residual variance than these are correct.
 FEW_DIGITS = 4.0
@@ -234,7 +237,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
             self._one_target = one_target
         return sums, observations
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None) -> float:
         """Return R², the share of the variance that the model explains; for several targets, their average.
 
         Parameters
@@ -501,7 +504,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
 
     @row_wise("prediction")
     @keeps_precision()
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: MatrixLike) -> FloatArray:
         """Return the prediction for each row, (n,), or (n, t).
 
         Parameters
@@ -510,19 +513,23 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
             Rows, (n, d).
         """
         predicted = self._read(X, *self._linear())
-        return predicted[:, 0] if self._one_target else predicted
+        found: FloatArray = predicted[:, 0] if self._one_target else predicted
+        return found
 
     @row_wise("standard_error")
-    def predict_se(self, X: Any) -> Any:
+    def predict_se(self, X: MatrixLike) -> FloatArray:
         """Return the standard error of the predicted mean of each row, (n,), or (n, t).
 
         It uses the covariance of the fit.
         """
         errors = self._mean_variance(X) ** 0.5
-        return errors[:, 0] if self._one_target else errors
+        found: FloatArray = errors[:, 0] if self._one_target else errors
+        return found
 
     @row_wise("lower", "upper")
-    def predict_interval(self, X: Any, level: float = 0.95, *, of: str = "mean") -> tuple[Any, Any]:
+    def predict_interval(
+        self, X: MatrixLike, level: float = 0.95, *, of: str = "mean"
+    ) -> tuple[FloatArray, FloatArray]:
         """Return the lower and the upper end of an interval for each row, each (n,), or (n, t).
 
         Parameters
@@ -550,13 +557,13 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
 
     def diagnostics(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: VectorLike = None,
+        sample_weight: VectorLike = None,
         *,
         dfbetas: bool = True,
         terms: Mapping[str, Sequence[str]] | None = None,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
     ) -> Diagnostics:
         """Return residuals, leverage and influence of each row of the fit, and variance inflation factors.
 
@@ -794,7 +801,9 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
 class StreamedLeastSquares(LeastSquaresModel):
     """A model from normal equations that learns more rows, forgets rows and adds up with others, exactly."""
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
+    def fit(
+        self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None, *, groups: VectorLike = None
+    ) -> Self:
         """Fit the model to rows and their targets; earlier rows are forgotten.
 
         Parameters
@@ -830,7 +839,7 @@ class StreamedLeastSquares(LeastSquaresModel):
             _ = self.coef_  # raises if the model cannot be estimated from the sums
         return self
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None) -> Self:
         """Learn from more rows: the result is that of :meth:`fit` to all rows, in any split and order.
 
         If ``solver`` is a :class:`~suffice.solvers.StochasticGradient` with a ``step``, stochastic gradient descent is
@@ -887,7 +896,7 @@ class StreamedLeastSquares(LeastSquaresModel):
                 "unknown; fit with solver='normal', or use with_params(solver='normal') first"
             )
 
-    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def forget(self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None) -> Self:
         """Subtract rows exactly: the result is that of :meth:`fit` to the other rows.
 
         ``digits_lost_`` bounds how many of the 15.9 decimal digits the subtraction cost; above 9 it raises, and the

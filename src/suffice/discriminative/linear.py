@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
-from typing import Any, ParamSpec, Self
+from typing import TYPE_CHECKING, Any, ParamSpec, Self
 
 from suffice.discriminative.least_squares import StreamedLeastSquares
 from suffice.discriminative.normal_equations import Penalty
 from suffice.store import Contents
+
+if TYPE_CHECKING:
+    from suffice.typing import RandomState
 
 #: Parameters of files before the penalties had classes of their own.
 OLDER = ("l1", "l2")
@@ -118,7 +121,7 @@ class LinearRegression(StreamedLeastSquares):
         lags: int | None = None,
         tol: float = 1e-8,
         max_iter: int | None = 1000,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
         copy_X: bool = True,
         verbose: bool = False,
         n_jobs: int | None = None,

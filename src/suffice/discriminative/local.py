@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from functools import partial
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import array_api_compat
 import numpy as np
@@ -28,6 +28,9 @@ from suffice.kernels.neighbourhood import Neighbourhood, Shape
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored, parameters
+
+if TYPE_CHECKING:
+    from suffice.typing import MatrixLike, VectorLike
 
 
 def _is_classifier(model: LocallyWeightedRegression) -> bool:
@@ -140,7 +143,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
             tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None) -> Self:
         """Store the rows, and choose the bandwidth if it is ``"auto"``.
 
         Parameters
@@ -189,7 +192,9 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         self.n_iter_ = len(self.leave_one_out_) if self.bandwidth == "auto" else 1
         return self
 
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: MatrixLike, y: VectorLike = None, classes: VectorLike = None, sample_weight: VectorLike = None
+    ) -> Self:
         """Store more rows: the result is that of :meth:`fit` to all rows.
 
         Parameters
@@ -214,8 +219,12 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         weights = np.concatenate([known.weight, np.ones(len(new)) if weight is None else weight])
         return self._keep(x, targets, weights)
 
+    @overload
+    def predict(self, X: MatrixLike, return_std: Literal[False] = False) -> npt.NDArray[Any]: ...
+    @overload
+    def predict(self, X: MatrixLike, return_std: Literal[True]) -> tuple[FloatArray, FloatArray]: ...
     @row_wise("prediction", return_std=("standard_error",))
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: MatrixLike, return_std: bool = False) -> Any:
         """Return the value at each query, (n,) or (n, t); or its most probable class, (n,).
 
         Parameters
@@ -237,14 +246,15 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
 
     @available_if(_is_regressor)  # type: ignore[untyped-decorator]
     @row_wise("standard_error")
-    def standard_error(self, X: Any) -> Any:
+    def standard_error(self, X: MatrixLike) -> FloatArray:
         """Return the standard error of the fit at each query, (n,) or (n, t).
 
         The fit is linear in the targets, l(q)'y, so its variance is l'l times that of the targets,
         :attr:`residual_variance_`. It does not include the bias of the fit, which grows with the bandwidth.
         """
         check_is_fitted(self)
-        return self._shaped(X, self._errors(self._asked(X, with_variance=True)))
+        found: FloatArray = self._shaped(X, self._errors(self._asked(X, with_variance=True)))
+        return found
 
     @property
     def residual_variance_(self) -> Any:
@@ -261,34 +271,36 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
 
     @available_if(_is_classifier)  # type: ignore[untyped-decorator]
     @row_wise("score")
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: MatrixLike) -> FloatArray:
         """Return the log-odds of the second class at each query, (n,)."""
         check_is_fitted(self)
-        return beside(X, self._asked(X).value[:, 0])
+        found: FloatArray = beside(X, self._asked(X).value[:, 0])
+        return found
 
     @available_if(_is_classifier)  # type: ignore[untyped-decorator]
     @row_wise("probability")
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the probabilities of the two classes at each query, (n, 2)."""
         check_is_fitted(self)
         log_odds = self._asked(X).value
-        return beside(X, expit(np.hstack([-log_odds, log_odds])))
+        found: FloatArray = beside(X, expit(np.hstack([-log_odds, log_odds])))
+        return found
 
     @available_if(_is_classifier)  # type: ignore[untyped-decorator]
     @row_wise("log_probability")
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: MatrixLike) -> FloatArray:
         """Return the logarithms of the probabilities of the two classes at each query, (n, 2)."""
         check_is_fitted(self)
         log_odds = self._asked(X).value
-        return beside(X, log_expit(np.hstack([-log_odds, log_odds])))
+        found: FloatArray = beside(X, log_expit(np.hstack([-log_odds, log_odds])))
+        return found
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None) -> float:
         """Return R² of the predictions, or the accuracy for classes."""
         check_is_fitted(self)
         rows = partitioned.gather_rows(as_dataset(X, y=y, sample_weight=sample_weight))
-        X, y, sample_weight = (rows.get(name) for name in ("X", "y", "sample_weight"))
         measure = accuracy_score if self._params.family == "bernoulli" else r2_score
-        return float(measure(y, self.predict(X), sample_weight=sample_weight))
+        return float(measure(rows.get("y"), self.predict(rows["X"]), sample_weight=rows.get("sample_weight")))
 
     def _check_settings(self) -> None:
         if self.family not in ("gaussian", "bernoulli"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -30,6 +30,9 @@ from suffice.kernels.inputs import Reading
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 
+if TYPE_CHECKING:
+    from suffice.typing import ClassWeight, MatrixLike, RandomState, VectorLike
+
 #: Two classes: the log-odds of the second are linear in x.
 _TWO_CLASSES = Response.of("bernoulli")
 #: Several classes: the log-odds of each against the last are linear in x.
@@ -48,7 +51,7 @@ class LinearClassifier(ScoredClasses, Regression):
         l1: float = 0.0,
         penalty: str | None = None,
         fit_intercept: bool = True,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         solver: Any = "auto",
         tol: float = 1e-8,
         max_iter: int = 100,
@@ -58,7 +61,7 @@ class LinearClassifier(ScoredClasses, Regression):
         dispersion: str | float = "family",
         covariance: str = "classical",
         lags: int | None = None,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
         verbose: bool = False,
         n_jobs: int | None = None,
         device: str | None = None,
@@ -97,7 +100,13 @@ class LinearClassifier(ScoredClasses, Regression):
         return _TWO_CLASSES if self._two else _CLASSES
 
     def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, *, offset: Any = None
+        self,
+        X: MatrixLike,
+        y: VectorLike = None,
+        classes: VectorLike = None,
+        sample_weight: VectorLike = None,
+        *,
+        offset: VectorLike = None,
     ) -> Self:
         """Learn from more rows; theta is close to that of :meth:`fit` for any split and order of the rows.
 
@@ -179,7 +188,7 @@ class LinearClassifier(ScoredClasses, Regression):
     # Predictions.
 
     @row_wise("standard_error")
-    def predict_se(self, X: Any, *, scale: str = "link", offset: Any = None) -> Any:
+    def predict_se(self, X: MatrixLike, *, scale: str = "link", offset: VectorLike = None) -> FloatArray:
         """Return the standard error of each row's log-odds or probability, (n,); (n, k) for more than two classes.
 
         It uses the covariance of the fit.
@@ -199,12 +208,17 @@ class LinearClassifier(ScoredClasses, Regression):
         if not self._two:
             if scale == "link":
                 raise ValueError(f"scale='link' needs two classes; there are {len(self._labels)}: give scale='mean'")
-            return self._share_intervals(X, self._ask(X, Reading("posterior"), offset), self._predictors, None)
+            posterior = self._ask(X, Reading("posterior"), offset)
+            several: FloatArray = self._share_intervals(X, posterior, self._predictors, None)
+            return several
         error = self._predictor_error(X, 1)
-        return error if scale == "link" else mean_errors(_TWO_CLASSES, self._log_odds(X, offset), error)
+        found: FloatArray = error if scale == "link" else mean_errors(_TWO_CLASSES, self._log_odds(X, offset), error)
+        return found
 
     @row_wise("lower", "upper")
-    def predict_interval(self, X: Any, level: float = 0.95, *, of: str = "mean", offset: Any = None) -> tuple[Any, Any]:
+    def predict_interval(
+        self, X: MatrixLike, level: float = 0.95, *, of: str = "mean", offset: VectorLike = None
+    ) -> tuple[FloatArray, FloatArray]:
         """Return the lower and the upper end of an interval of the probability of the second class, each (n,).
 
         The interval of the log-odds, mapped through the logistic function. For more than two classes, an interval for

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,9 @@ from suffice.statistics import EventCounts, Labels
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, check_shapes, parameters
 from suffice.user_warnings import warn_user
+
+if TYPE_CHECKING:
+    from suffice.typing import ClassWeight, MatrixLike, RandomState, VectorLike
 
 #: Features, or stored values, in a block: few enough to stay in cache.
 TOGETHER = 1 << 14
@@ -404,10 +407,10 @@ class NBLogisticRegression(ScoredClasses):
         binarize: float | None = 0.0,
         norm: str | None = "l2",
         fit_intercept: bool = True,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         tol: float = 3e-4,
         max_iter: int = 1000,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
         verbose: bool = False,
         n_jobs: int | None = None,
     ) -> None:
@@ -436,7 +439,7 @@ class NBLogisticRegression(ScoredClasses):
     def _least_features(self) -> int:
         return 1  # there must be features to count
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None) -> Self:
         """Fit the model to rows and their classes.
 
         Parameters

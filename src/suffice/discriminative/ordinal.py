@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import pairwise
 from operator import add
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,9 @@ from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored, check_shapes, parameters
 from suffice.user_warnings import warn_user
+
+if TYPE_CHECKING:
+    from suffice.typing import MatrixLike, VectorLike
 
 _LOG_ROOT_2PI = math.log(2 * math.pi) / 2
 #: At an optimum the next Newton step is below this share of the parameters; if classes are separated, it is not.
@@ -303,7 +306,9 @@ class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEs
 
     # Learning.
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> Self:
+    def fit(
+        self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None, *, offset: VectorLike = None
+    ) -> Self:
         """Fit the model to rows and their classes.
 
         Parameters
@@ -323,8 +328,9 @@ class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEs
             try:
                 validation.features(self, rows.example(), reset=True)
                 order = self.order
-                if order is None and getattr(getattr(y, "dtype", None), "ordered", False):
-                    order = y.dtype.categories
+                dtype: Any = getattr(y, "dtype", None)
+                if order is None and getattr(dtype, "ordered", False):
+                    order = dtype.categories
                 found: ClassTotals | None = rows.map_parts(ClassTotals.of).reduce(ClassTotals.plus)
                 if found is None:
                     raise no_rows()
@@ -466,7 +472,7 @@ class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEs
         return x, z if known is None else z + known
 
     @row_wise("linear_predictor")
-    def linear_predictor(self, X: Any, *, offset: Any = None) -> Any:
+    def linear_predictor(self, X: MatrixLike, *, offset: VectorLike = None) -> FloatArray:
         """Return x'coef of each row, (n,): larger values make high classes more probable.
 
         Parameters
@@ -477,28 +483,32 @@ class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEs
             As for :meth:`fit`.
         """
         x, z = self._latent(X, offset)
-        return beside(x, z)
+        found: FloatArray = beside(x, z)
+        return found
 
     @row_wise("log_probability")
-    def predict_log_proba(self, X: Any, *, offset: Any = None) -> Any:
+    def predict_log_proba(self, X: MatrixLike, *, offset: VectorLike = None) -> FloatArray:
         """Return log p(y | x), (n, k); an offset is that of :meth:`linear_predictor`."""
         x, z = self._latent(X, offset)
         upper, lower = _bounds(np.asarray(self.thresholds_, dtype=np.float64))
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             logs = _DISTRIBUTIONS[self._params.link].log_interval(upper - z[:, None], lower - z[:, None])
-        return beside(x, logs)
+        found: FloatArray = beside(x, logs)
+        return found
 
     @row_wise("probability")
-    def predict_proba(self, X: Any, *, offset: Any = None) -> Any:
+    def predict_proba(self, X: MatrixLike, *, offset: VectorLike = None) -> FloatArray:
         """Return p(y | x), (n, k); an offset is that of :meth:`linear_predictor`."""
         logs = self.predict_log_proba(X, offset=offset)
-        return beside(logs, np.exp(to_host(logs)))
+        found: FloatArray = beside(logs, np.exp(to_host(logs)))
+        return found
 
     @row_wise("prediction")
-    def predict(self, X: Any, *, offset: Any = None) -> Any:
+    def predict(self, X: MatrixLike, *, offset: VectorLike = None) -> npt.NDArray[Any]:
         """Return the most probable class of each row, (n,); an offset is that of :meth:`linear_predictor`."""
         logs = self.predict_log_proba(X, offset=offset)
-        return named_classes(self.classes_, beside(logs, to_host(logs).argmax(axis=1)))
+        found: npt.NDArray[Any] = named_classes(self.classes_, beside(logs, to_host(logs).argmax(axis=1)))
+        return found
 
     # Inference.
 

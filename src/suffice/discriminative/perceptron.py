@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,9 @@ from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored, check_shapes, parameters
 from suffice.user_warnings import warn_user
+
+if TYPE_CHECKING:
+    from suffice.typing import ClassWeight, MatrixLike, RandomState, VectorLike
 
 
 class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator):  # type: ignore[misc]
@@ -126,10 +129,10 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
         shuffle: bool = True,
         average: bool = False,
         eta0: float = 1.0,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
         n_iter_no_change: int = 5,
         warm_start: bool = False,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         verbose: bool = False,
         n_jobs: int | None = None,
         device: str | None = None,
@@ -150,7 +153,7 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
 
     # Learning.
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None) -> Self:
         """Fit the model to rows, in epochs until there are no mistakes.
 
         Parameters
@@ -225,7 +228,9 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
         )
         return self
 
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: MatrixLike, y: VectorLike = None, classes: VectorLike = None, sample_weight: VectorLike = None
+    ) -> Self:
         """Learn from a batch of rows in one epoch, in row order.
 
         Parameters
@@ -318,19 +323,21 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
 
     @row_wise("score")
     @keeps_precision()
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: MatrixLike) -> FloatArray:
         """Return theta' x: (n,), positive for the second class, where there are two; else (n, k)."""
         scores = self._scores(X, JOINT)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        found: FloatArray = scores[:, 0] if len(self.classes_) == 2 else scores
+        return found
 
     @row_wise("prediction")
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: MatrixLike) -> npt.NDArray[Any]:
         """Return the class of each row, (n,)."""
         if len(self._labels_checked()) == 2:
             codes = (to_host(self._scores(X, JOINT))[:, 0] > 0).astype(np.int64)
         else:
             codes = to_host(self._scores(X, Reading("best")))
-        return named_classes(self.classes_, codes)
+        found: npt.NDArray[Any] = named_classes(self.classes_, codes)
+        return found
 
     def _labels_checked(self) -> Labels:
         check_is_fitted(self, "classes_")

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -69,6 +69,9 @@ from suffice.statistics import Labels, NormalEquations
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, check_shapes, parameters
 from suffice.user_warnings import warn_user
+
+if TYPE_CHECKING:
+    from suffice.typing import MatrixLike, RandomState, VectorLike
 
 #: The arguments of ``fit`` with an entry for each row, in its order.
 COLUMNS = ("X", "y", "sample_weight", "offset", "exposure", "trials", "groups")
@@ -144,7 +147,7 @@ class Regression(LinearPredictor):
         dispersion: str | float = "family",
         covariance: str = "classical",
         lags: int | None = None,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
         verbose: bool = False,
         n_jobs: int | None = None,
         device: str | None = None,
@@ -208,14 +211,14 @@ class Regression(LinearPredictor):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: VectorLike = None,
+        sample_weight: VectorLike = None,
         *,
-        offset: Any = None,
-        exposure: Any = None,
-        trials: Any = None,
-        groups: Any = None,
+        offset: VectorLike = None,
+        exposure: VectorLike = None,
+        trials: VectorLike = None,
+        groups: VectorLike = None,
     ) -> Self:
         """Fit the model to rows and their targets.
 
@@ -797,15 +800,15 @@ class Regression(LinearPredictor):
 
     def path(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: VectorLike = None,
+        sample_weight: VectorLike = None,
         *,
         penalties: Any = None,
         count: int = 50,
         least: float = 1e-3,
         ratio: float = 1.0,
-        offset: Any = None,
+        offset: VectorLike = None,
     ) -> Path:
         """Return the regularisation path of the elastic net; the model itself is not fitted.
 
@@ -882,16 +885,16 @@ class Regression(LinearPredictor):
 
     def diagnostics(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: VectorLike = None,
+        sample_weight: VectorLike = None,
         *,
-        offset: Any = None,
-        exposure: Any = None,
-        trials: Any = None,
+        offset: VectorLike = None,
+        exposure: VectorLike = None,
+        trials: VectorLike = None,
         dfbetas: bool = True,
         terms: Mapping[str, Sequence[str]] | None = None,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
     ) -> Diagnostics:
         """Return residuals, leverage and influence of each row of the fit, and variance inflation factors.
 
@@ -921,7 +924,7 @@ class Regression(LinearPredictor):
             raise ValueError(f"diagnostics need one linear predictor per row; {response.name} has several")
         if params.l1 > 0:
             raise ValueError("there are no diagnostics under l1 > 0: refit the columns with coefficients other than 0")
-        beside = {"offset": offset, "exposure": exposure, "trials": trials}
+        beside: dict[str, Any] = {"offset": offset, "exposure": exposure, "trials": trials}
         with rows_of_fit(self, "diagnostics", X, y, sample_weight=sample_weight, **beside) as rows:
             quasi = response.likelihood.is_discrete and params.dispersion != "family"
             facts = FittedModel.of(self._inference(), not estimates_dispersion(response, params.dispersion), not quasi)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from suffice.discriminative.least_squares import StreamedLeastSquares
 from suffice.discriminative.normal_equations import Penalty
 from suffice.statistics.base import FloatArray
+
+if TYPE_CHECKING:
+    from suffice.typing import RandomState
 
 #: scikit-learn's names of solvers. They have one minimum, which the normal equations give.
 SKLEARN_SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
@@ -77,7 +80,7 @@ class Ridge(StreamedLeastSquares):
         tol: float = 1e-8,
         solver: Any = "auto",
         positive: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
         weights: str = "frequency",
         dispersion: str | float = "family",
         covariance: str = "classical",

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.linalg import eigh
@@ -37,6 +37,9 @@ from suffice.kernels.libraries import dense, is_sparse
 from suffice.statistics import NormalEquations
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents
+
+if TYPE_CHECKING:
+    from suffice.typing import MatrixLike, VectorLike
 
 #: Scores of rows held out that are computed from sums.
 _FROM_SUMS = (None, "r2", "neg_mean_squared_error", "neg_root_mean_squared_error")
@@ -136,7 +139,7 @@ class RidgeCV(LeastSquaresModel):
                 raise ValueError(f"cv!=None and {name}=True are incompatible")
         super()._check_settings()
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None) -> Self:
         """Choose the penalty, and fit the model to all rows.
 
         Parameters

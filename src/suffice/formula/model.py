@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +54,9 @@ from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored, nest_contents, unnest_contents
 from suffice.tables.errors import TableError, UsageError, listed, nearest
 from suffice.user_warnings import warn_user
+
+if TYPE_CHECKING:
+    from suffice.typing import RandomState
 
 #: The name of the intercept among the coefficients.
 INTERCEPT = "intercept"
@@ -951,7 +954,7 @@ class FormulaModel(Stored):
         others = [note for note in found.notes if not re.match(r"\d+: ", note)]  # not the coefficients of each model
         return replace(found, notes=(*formulas, *others))
 
-    def diagnostics(self, data: Any, *, dfbetas: bool = True, random_state: Any = 0) -> Diagnostics:
+    def diagnostics(self, data: Any, *, dfbetas: bool = True, random_state: RandomState = 0) -> Diagnostics:
         """Return residuals, leverage and influence of each row of the fit, and variance inflation of each term.
 
         Parameters

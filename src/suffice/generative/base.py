@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,9 @@ from suffice.selection.rows import Rows
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored, parameters
+
+if TYPE_CHECKING:
+    from suffice.typing import MatrixLike, VectorLike
 
 R = TypeVar("R")
 Codes = npt.NDArray[np.int64]
@@ -131,7 +134,9 @@ class SummedClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, BaseE
 
     # Learning.
 
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: MatrixLike, y: VectorLike = None, classes: VectorLike = None, sample_weight: VectorLike = None
+    ) -> Self:
         """Learn from more rows: the result is that of :meth:`fit` to all rows, in any split and order.
 
         Parameters
@@ -231,7 +236,7 @@ class SummedClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, BaseE
         validation.check_weight(statistics.weight)
         return labels, statistics, found[:0]
 
-    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def forget(self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None) -> Self:
         """Subtract rows exactly: the result is that of :meth:`fit` to the other rows.
 
         Parameters
@@ -420,11 +425,11 @@ class GenerativeClassifier(SummedClassifier):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: VectorLike = None,
+        sample_weight: VectorLike = None,
         *,
-        unlabelled: Any = None,
+        unlabelled: MatrixLike | None = None,
         unlabelled_weight: float = 1.0,
     ) -> Self:
         """Fit the model to rows and their classes; earlier rows are forgotten.
@@ -651,44 +656,48 @@ class GenerativeClassifier(SummedClassifier):
     # Predictions.
 
     @row_wise("prediction")
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: MatrixLike) -> npt.NDArray[Any]:
         """Return the most probable class of each row, (n,)."""
         codes = self._score(X, "best")
         return self.classes_[codes] if isinstance(codes, np.ndarray) else named_classes(self.classes_, codes)
 
     @row_wise("probability")
     @keeps_precision()
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return p(y | x), (n, k)."""
-        return self._score(X, "posterior")
+        found: FloatArray = self._score(X, "posterior")
+        return found
 
     @row_wise("log_probability")
     @keeps_precision(logs_to_float32)
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: MatrixLike) -> FloatArray:
         """Return log p(y | x), (n, k)."""
-        return self._score(X, "log_posterior")
+        found: FloatArray = self._score(X, "log_posterior")
+        return found
 
     @row_wise("joint_log_probability")
     @keeps_precision()
-    def predict_joint_log_proba(self, X: Any) -> Any:
+    def predict_joint_log_proba(self, X: MatrixLike) -> FloatArray:
         """Return log p(x, y), (n, k)."""
         joint = self._score(X, "joint")
         base = self.joint_.conditional.log_base(self._features(X, reset=False)) if self._joint_is_density else None
-        return joint if base is None else joint + beside(joint, base)[:, None]
+        found: FloatArray = joint if base is None else joint + beside(joint, base)[:, None]
+        return found
 
     def _source(self) -> Joint:
         """Return the p(x, y) that rows are drawn from."""
         return self.joint_
 
     @row_wise("log_evidence")
-    def log_evidence(self, X: Any) -> Any:
+    def log_evidence(self, X: MatrixLike) -> FloatArray:
         """Return log p(x) of each row, (n,): low for rows unlike any that were learned."""
         self._check_fitted()
         x = self._features(X, reset=False)
         joint = self._source()
         evidence = self._score_features(joint, x, "evidence")
         base = joint.conditional.log_base(x)
-        return evidence if base is None else evidence + beside(evidence, base)
+        found: FloatArray = evidence if base is None else evidence + beside(evidence, base)
+        return found
 
     @read_attribute
     def coef_(self) -> FloatArray:
@@ -709,7 +718,7 @@ class GenerativeClassifier(SummedClassifier):
         coef, intercept = theta.coef / joint.temperature, theta.intercept / joint.temperature
         return (log_ratio(coef[1:], coef[:1]), log_ratio(intercept[1:], intercept[:1])) if two else (coef, intercept)
 
-    def sample(self, n: int = 1, y: Any = None, random_state: RandomState = None, **how: Any) -> tuple[Any, Any]:
+    def sample(self, n: int = 1, y: VectorLike = None, random_state: RandomState = None, **how: Any) -> tuple[Any, Any]:
         """Draw rows and their classes from the model.
 
         Parameters
@@ -730,17 +739,16 @@ class GenerativeClassifier(SummedClassifier):
         random = _generator(random_state)
         if y is None:
             codes = joint.draw_classes(n, random)
-        elif np.ndim(y) == 0:
-            codes = np.repeat(joint.labels.encode([y]), n)
         else:
-            codes = joint.labels.encode(y)
+            labels: Any = y
+            codes = np.repeat(joint.labels.encode([labels]), n) if np.ndim(labels) == 0 else joint.labels.encode(labels)
         return self._as_given(joint.conditional.sample(codes, random, **how)), self.classes_[codes]
 
     def _as_given(self, rows: Any) -> Any:
         """Return drawn rows in the format of the user's rows."""
         return rows
 
-    def explain(self, X: Any, against: Any = None) -> Explanations:
+    def explain(self, X: MatrixLike, against: Any = None) -> Explanations:
         """Return the contribution of each feature to the log-odds of rows.
 
         Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,9 @@ from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
 from suffice.statistics import EventCounts, Labels, PresenceCounts, Statistics
 from suffice.statistics.base import FloatArray
+
+if TYPE_CHECKING:
+    from suffice.typing import ClassPriors
 
 
 class BernoulliNB(EventNB):
@@ -49,7 +52,7 @@ class BernoulliNB(EventNB):
         force_alpha: bool = True,
         binarize: float | None = 0.0,
         fit_prior: bool = True,
-        class_prior: Any = None,
+        class_prior: ClassPriors = None,
         temperature: float | Literal["auto"] = 1.0,
         n_jobs: int | None = None,
         device: str | None = None,

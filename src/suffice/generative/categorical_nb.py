@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,9 @@ from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
 from suffice.statistics import CategoryCounts, Labels, NamedCategoryCounts, Statistics
 from suffice.statistics.base import FloatArray
+
+if TYPE_CHECKING:
+    from suffice.typing import ClassPriors
 
 
 class CategoricalNB(DiscreteNB):
@@ -66,7 +69,7 @@ class CategoricalNB(DiscreteNB):
         alpha: float | npt.ArrayLike | Literal["auto"] = 1.0,
         force_alpha: bool = True,
         fit_prior: bool = True,
-        class_prior: Any = None,
+        class_prior: ClassPriors = None,
         min_categories: int | npt.ArrayLike | None = None,
         bins: Any = None,
         temperature: float | Literal["auto"] = 1.0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -28,6 +28,9 @@ from suffice.selection.rows import Rows
 from suffice.statistics import DiagonalMoments, Labels, QuarticMoments, Statistics
 from suffice.statistics.base import FloatArray
 from suffice.user_warnings import warn_user
+
+if TYPE_CHECKING:
+    from suffice.typing import ClassPriors, MatrixLike
 
 SHRINKAGES = (0.0, *(float(share) for share in np.logspace(-4, 0, 17)))
 
@@ -114,7 +117,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         self,
         covariance: Literal["tied", "full", "diagonal", "tied_diagonal", "spherical", "tied_spherical"] = "tied",
         shrinkage: float | Literal["auto", "oas", "cv"] | None = None,
-        priors: Any = None,
+        priors: ClassPriors = None,
         *,
         missing: Literal["em"] | None = None,
         n_components: int | None = None,
@@ -263,9 +266,10 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         return variance
 
     @read_attribute
-    def shrinkage_(self) -> Any:
+    def shrinkage_(self) -> float | FloatArray:
         """The shrinkage used: one share, or one for each class."""
-        return shrinkage_share(self.statistics_, self._structure, self._setting("shrinkage"))
+        share: float | FloatArray = shrinkage_share(self.statistics_, self._structure, self._setting("shrinkage"))
+        return share
 
     def _theta(self) -> tuple[FloatArray, FloatArray]:
         joint = self.joint_ if hasattr(self, "_memory") else None
@@ -277,7 +281,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
 
     @row_wise("decision")
     @keeps_precision()
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: MatrixLike) -> FloatArray:
         """Return the log-odds of the second of two classes, (n,), or scores of more classes, (n, k).
 
         The softmax of the scores is the posterior. With one full covariance they are ``X @ coef_.T + intercept_``; else
@@ -299,7 +303,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
 
     @row_wise("component")
     @keeps_precision()
-    def transform(self, X: Any) -> FloatArray:
+    def transform(self, X: MatrixLike) -> FloatArray:
         """Return the rows projected on the discriminant directions, (n, components).
 
         Along them the class means lie furthest apart, measured in the standard deviations within classes. A row with

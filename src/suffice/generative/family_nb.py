@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,9 @@ from suffice.kernels.libraries import is_sparse
 from suffice.kernels.protocol import Kernels
 from suffice.statistics import DiagonalMoments, Labels, Statistics
 from suffice.statistics.base import FloatArray
+
+if TYPE_CHECKING:
+    from suffice.typing import ClassPriors
 
 
 class FamilyNB(PriorsGiven):
@@ -67,7 +70,7 @@ class FamilyNB(PriorsGiven):
         family: str | Family | type[Family] = "poisson",
         *,
         alpha: float | npt.ArrayLike | Literal["auto"] = 1.0,
-        priors: Any = None,
+        priors: ClassPriors = None,
         temperature: float | Literal["auto"] = 1.0,
         n_jobs: int | None = None,
         device: str | None = None,

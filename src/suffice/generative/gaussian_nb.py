@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,9 @@ from suffice.selection.rows import Rows
 from suffice.statistics import DiagonalMoments, Labels, Statistics
 from suffice.statistics.base import FloatArray
 from suffice.statistics.moments import never_varies
+
+if TYPE_CHECKING:
+    from suffice.typing import ClassPriors
 
 
 class GaussianNB(PriorsGiven):
@@ -64,7 +67,7 @@ class GaussianNB(PriorsGiven):
     def __init__(
         self,
         *,
-        priors: Any = None,
+        priors: ClassPriors = None,
         var_smoothing: float = 1e-9,
         alpha: float | npt.ArrayLike | Literal["auto"] = 0.0,
         temperature: float | Literal["auto"] = 1.0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import narwhals as nw
 import numpy as np
@@ -30,6 +30,9 @@ from suffice.kernels import Batch
 from suffice.kernels.protocol import Kernels
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
+
+if TYPE_CHECKING:
+    from suffice.typing import ClassPriors, MatrixLike, VectorLike
 
 
 class MixedNB(PriorsGiven):
@@ -103,7 +106,7 @@ class MixedNB(PriorsGiven):
         columns: Mapping[Any, str] | None = None,
         alpha: float | Mapping[str, float] | Literal["auto"] = 1.0,
         var_smoothing: float = 1e-9,
-        priors: Any = None,
+        priors: ClassPriors = None,
         temperature: float | Literal["auto"] = 1.0,
         n_jobs: int | None = None,
     ) -> None:
@@ -172,7 +175,7 @@ class MixedNB(PriorsGiven):
     def _summariser(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
         return partial(summarise, labels)
 
-    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def forget(self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None) -> Self:
         """Unlearn rows exactly, with the names and words that no other rows hold; see :meth:`GaussianNB.forget`."""
         super().forget(X, y, sample_weight)
         self._memory.replace(self._memory.labels, pruned(self.statistics_))
@@ -219,7 +222,7 @@ class MixedNB(PriorsGiven):
         found = conditional.factors[wanted].vocabularies if names else ()
         return dict(zip(names, map(validation.classes_array, found), strict=True))
 
-    def explain(self, X: Any, against: Any = None) -> Explanations:
+    def explain(self, X: MatrixLike, against: Any = None) -> Explanations:
         """Return the contribution of each column to the log-odds of rows; see :meth:`GaussianNB.explain`."""
         return super().explain(self._in_order(X), against)
 

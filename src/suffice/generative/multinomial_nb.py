@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
 from suffice.statistics import EventCounts, Labels, Statistics
 from suffice.statistics.base import FloatArray
+
+if TYPE_CHECKING:
+    from suffice.typing import ClassPriors
 
 
 class MultinomialNB(EventNB):
@@ -68,7 +71,7 @@ class MultinomialNB(EventNB):
         alpha: float | npt.ArrayLike | Literal["auto"] = 1.0,
         force_alpha: bool = True,
         fit_prior: bool = True,
-        class_prior: Any = None,
+        class_prior: ClassPriors = None,
         temperature: float | Literal["auto"] = 1.0,
         n_jobs: int | None = None,
         device: str | None = None,
@@ -138,7 +141,7 @@ class ComplementNB(MultinomialNB):
         alpha: float | npt.ArrayLike | Literal["auto"] = 1.0,
         force_alpha: bool = True,
         fit_prior: bool = True,
-        class_prior: Any = None,
+        class_prior: ClassPriors = None,
         norm: bool = False,
         temperature: float | Literal["auto"] = 1.0,
         n_jobs: int | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy.typing as npt
 
@@ -17,6 +17,9 @@ from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
 from suffice.statistics import EventCounts, Labels, Statistics
 from suffice.statistics.base import FloatArray
+
+if TYPE_CHECKING:
+    from suffice.typing import ClassPriors
 
 
 class PoissonNB(EventNB):
@@ -47,7 +50,7 @@ class PoissonNB(EventNB):
         self,
         *,
         alpha: float | npt.ArrayLike | Literal["auto"] = 1.0,
-        priors: Any = None,
+        priors: ClassPriors = None,
         temperature: float | Literal["auto"] = 1.0,
         n_jobs: int | None = None,
         device: str | None = None,

@@ -21,6 +21,8 @@ from suffice.plots.style import DOTTED, FOREGROUND, class_colour, draw_legend, l
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from suffice.typing import MatrixLike, VectorLike
+
 #: Height of the highest bar of counts, as a share of the height of the axes.
 _BAR_HEIGHT = 0.18
 
@@ -69,8 +71,8 @@ class CalibrationDisplay(Display):
     def from_estimator(
         cls,
         model: Any,
-        X: Any,
-        y: Any,
+        X: MatrixLike,
+        y: VectorLike,
         *,
         bins: int = 10,
         strategy: Literal["uniform", "quantile"] = "uniform",
@@ -97,10 +99,10 @@ class CalibrationDisplay(Display):
     @classmethod
     def from_predictions(
         cls,
-        y: Any,
+        y: VectorLike,
         p: Any,
         *,
-        classes: Any = None,
+        classes: VectorLike = None,
         bins: int = 10,
         strategy: Literal["uniform", "quantile"] = "uniform",
         ax: Axes | None = None,

@@ -28,6 +28,8 @@ from suffice.statistics.base import FloatArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from suffice.typing import MatrixLike, VectorLike
+
 
 class ClassConditionalsDisplay(Display):
     """Class-conditional distributions of a generative model.
@@ -52,8 +54,8 @@ class ClassConditionalsDisplay(Display):
     def from_estimator(
         cls,
         model: Any,
-        X: Any = None,
-        y: Any = None,
+        X: MatrixLike | None = None,
+        y: VectorLike = None,
         *,
         features: Any = None,
         n: int = 8,

@@ -26,6 +26,8 @@ from suffice.statistics.base import FloatArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from suffice.typing import MatrixLike, VectorLike
+
 #: Maximum number of classes for counts and shares in all cells, and for shares in all cells; with more classes, only
 #: the diagonal has shares.
 _MAX_COUNTS, _MAX_SHARES = 5, 10
@@ -66,7 +68,7 @@ class ConfusionMatrixDisplay(Display):
         self.shares: FloatArray = self.counts / np.where(total > 0, total, 1)
 
     @classmethod
-    def from_estimator(cls, model: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Self:
+    def from_estimator(cls, model: Any, X: MatrixLike, y: VectorLike, *, ax: Axes | None = None) -> Self:
         """Draw the confusion matrix of a fitted classifier.
 
         Parameters
@@ -81,7 +83,9 @@ class ConfusionMatrixDisplay(Display):
         return cls.from_predictions(y, model.predict(X), classes=getattr(model, "classes_", None), ax=ax)
 
     @classmethod
-    def from_predictions(cls, y: Any, prediction: Any, *, classes: Any = None, ax: Axes | None = None) -> Self:
+    def from_predictions(
+        cls, y: VectorLike, prediction: Any, *, classes: VectorLike = None, ax: Axes | None = None
+    ) -> Self:
         """Draw the confusion matrix of predictions.
 
         Parameters

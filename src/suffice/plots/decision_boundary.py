@@ -24,6 +24,8 @@ from suffice.statistics.base import FloatArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from suffice.typing import MatrixLike, VectorLike
+
 #: Margins above which a region gets one more layer of shading; the margin is 0 on the boundary.
 _MARGINS = (0.0, 0.2, 0.4, 0.6, 0.8)
 _LAYER_ALPHA = 0.11
@@ -87,8 +89,8 @@ class DecisionBoundaryDisplay(Display):
     def from_estimator(
         cls,
         model: Any,
-        X: Any,
-        y: Any = None,
+        X: MatrixLike,
+        y: VectorLike = None,
         *,
         features: Any = (0, 1),
         held: Mapping[Any, Any] | None = None,

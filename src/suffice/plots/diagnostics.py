@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from suffice.discriminative import Diagnostics
+    from suffice.typing import MatrixLike, VectorLike
 
 #: Rows that are named in a panel: the farthest.
 NAMED = 3
@@ -53,7 +54,14 @@ class DiagnosticsDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, ax: Axes | None = None, **rows: Any
+        cls,
+        model: Any,
+        X: MatrixLike,
+        y: VectorLike = None,
+        sample_weight: VectorLike = None,
+        *,
+        ax: Axes | None = None,
+        **rows: Any,
     ) -> Self:
         """Draw the diagnostics of a fitted regression.
 

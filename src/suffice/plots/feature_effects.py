@@ -24,6 +24,8 @@ from suffice.statistics.base import FloatArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from suffice.typing import MatrixLike
+
 
 class FeatureEffectsDisplay(Display):
     """Signed bars: the effect of each feature on the log-odds or the score.
@@ -131,7 +133,7 @@ class FeatureEffectsDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: Any = None, *, label: Any = None, n: int = 10, ax: Axes | None = None
+        cls, model: Any, X: MatrixLike | None = None, *, label: Any = None, n: int = 10, ax: Axes | None = None
     ) -> Self:
         """Draw the largest coefficients of a fitted model with linear scores.
 

@@ -29,6 +29,8 @@ from suffice.statistics.base import FloatArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from suffice.typing import MatrixLike, VectorLike
+
 Measure = str | Callable[[Any, Any, Any], float]
 
 #: Crossings are labelled up to this number; more labels would overlap.
@@ -98,8 +100,8 @@ class LearningCurveDisplay(Display):
     def from_estimators(
         cls,
         models: Mapping[str, Any],
-        X: Any,
-        y: Any,
+        X: MatrixLike,
+        y: VectorLike,
         *,
         sizes: Sequence[int] | None = None,
         repeats: int = 10,
@@ -134,7 +136,8 @@ class LearningCurveDisplay(Display):
             raise ValueError(f"measure must be one of {list(MEASURES)}, or a function; got {measure!r}")
         if not models:
             raise ValueError("there are no models to fit: give a dictionary from name to estimator")
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        rows: Any = X
+        n_rows = rows.shape[0] if hasattr(rows, "shape") else len(rows)
         labels = validate_labels(y, n_rows)
         is_classification = measure in ("error", "log_loss")
         splitter = (StratifiedShuffleSplit if is_classification else ShuffleSplit)(

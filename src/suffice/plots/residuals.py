@@ -16,6 +16,8 @@ from suffice.statistics.base import FloatArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from suffice.typing import MatrixLike
+
 Kind = Literal["predicted", "residuals", "counts"]
 KINDS = ("predicted", "residuals", "counts")
 
@@ -87,7 +89,14 @@ class ResidualsDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: Any, y: Any, *, kind: Kind = "predicted", max_rows: int = 600, ax: Axes | None = None
+        cls,
+        model: Any,
+        X: MatrixLike,
+        y: npt.ArrayLike,
+        *,
+        kind: Kind = "predicted",
+        max_rows: int = 600,
+        ax: Axes | None = None,
     ) -> Self:
         """Draw the predictions of a fitted regression against actual values.
 
@@ -116,8 +125,8 @@ class ResidualsDisplay(Display):
     @classmethod
     def from_predictions(
         cls,
-        y: Any,
-        prediction: Any,
+        y: npt.ArrayLike,
+        prediction: npt.ArrayLike,
         *,
         variance: npt.ArrayLike | None = None,
         kind: Kind = "predicted",

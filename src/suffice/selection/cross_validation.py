@@ -6,7 +6,7 @@ import copy
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,9 @@ from suffice.selection.folds_in_parts import scores_in_parts, temperature_of
 from suffice.selection.rows import Folds, Index, Rows, SummedModel, indices_of
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
+
+if TYPE_CHECKING:
+    from suffice.typing import MatrixLike, VectorLike
 
 Scoring = Literal["accuracy", "neg_log_loss"]
 
@@ -71,12 +74,12 @@ class CrossValidation:
 
 def cross_validate(
     model: Any,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: VectorLike,
     grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]] | None = None,
     folds: int | Literal["loo"] | Iterable[Any] | Any = 5,
     scoring: Scoring | Callable[[Any, FloatArray], float] = "accuracy",
-    sample_weight: Any = None,
+    sample_weight: VectorLike = None,
 ) -> CrossValidation:
     """Score every setting of a grid on rows held out, from sums taken in one pass.
 
@@ -209,7 +212,7 @@ def _score(scoring: Any, rows: Rows, temperature: float, result: Any) -> float:
 
 
 def scores_of_refits(
-    models: Sequence[Any], X: Any, y: Any, sample_weight: Any, folds: Any, scoring: Any
+    models: Sequence[Any], X: MatrixLike, y: VectorLike, sample_weight: VectorLike, folds: Any, scoring: Any
 ) -> list[list[float]]:
     """Return the scores of models, fold by fold, each fitted to the rows of the other folds.
 

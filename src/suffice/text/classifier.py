@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import reduce
 from numbers import Integral, Real
 from operator import add
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,9 @@ from suffice.text.scorer import LinearScorer, fit_scorer
 from suffice.text.sources import folder, labelled_batches, lines, open_source, read_documents
 from suffice.text.vocabulary import BaseVocabulary, resolve_vocabulary, strip_prefix
 from suffice.user_warnings import warn_user
+
+if TYPE_CHECKING:
+    from suffice.typing import ClassPriors, MatrixLike, RandomState, VectorLike
 
 #: The models for which the prior alone decides the class of a text without known words.
 _DECIDED_BY_PRIOR = ("multinomial", "boolean")
@@ -120,7 +123,7 @@ class TextClassifier(SummedClassifier):
         presence: bool | None = None,
         alpha: float | str = "auto",
         l2: float | str = "auto",
-        class_prior: Any = None,
+        class_prior: ClassPriors = None,
         temperature: float | str = "auto",
         min_documents: float = 1,
         max_share: float = 1.0,
@@ -196,7 +199,7 @@ class TextClassifier(SummedClassifier):
 
     # Learning: see SummedClassifier for partial_fit, forget and +.
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None) -> Self:
         """Learn from documents and their classes, forgetting what was learned before.
 
         Parameters
@@ -370,23 +373,23 @@ class TextClassifier(SummedClassifier):
     # Predictions.
 
     @row_wise("prediction")
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: MatrixLike) -> npt.NDArray[Any]:
         """Return the most probable class of each document, (n,)."""
         codes = [np.zeros(0, dtype=np.int64), *self._score_batches(X, "best")]
         return np.asarray(self.classes_[np.concatenate(codes)])
 
     @row_wise("probability")
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return p(y | text), (n, k)."""
         return self._score_documents(X, "posterior")
 
     @row_wise("log_probability")
-    def predict_log_proba(self, X: Any) -> FloatArray:
+    def predict_log_proba(self, X: MatrixLike) -> FloatArray:
         """Return log p(y | text), (n, k)."""
         return self._score_documents(X, "log_posterior")
 
     @row_wise("score")
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: MatrixLike) -> FloatArray:
         """Return the log-odds of the second of two classes, (n,), or log p(y | text), (n, k)."""
         scores = self.predict_log_proba(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
@@ -482,7 +485,9 @@ class TextClassifier(SummedClassifier):
             return top(int(self._memory.labels.encode([label])[0]))
         return {each: top(code) for code, each in enumerate(self.classes_.tolist())}
 
-    def sample(self, n: int = 1, y: Any = None, random_state: Any = None, length: int | None = None) -> Any:
+    def sample(
+        self, n: int = 1, y: VectorLike = None, random_state: RandomState = None, length: int | None = None
+    ) -> Any:
         """Draw documents from a generative model, as words in random order.
 
         Parameters

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,9 @@ from suffice.text.count_matrix import count_all_features, count_features, hash_f
 from suffice.text.documents import Documents, batch_documents, decode_texts, list_texts
 from suffice.text.features import Features
 from suffice.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from suffice.typing import MatrixLike, VectorLike
 
 #: The values of ``token_pattern`` that the native tokeniser supports, with the unit and the least length of a word.
 PATTERNS = {
@@ -227,12 +230,12 @@ class CountVectorizer(NativeAnalysis, scikit_learn.CountVectorizer):  # type: ig
         )
         self.n_jobs = n_jobs
 
-    def fit(self, raw_documents: Any, y: Any = None) -> Self:
+    def fit(self, raw_documents: Any, y: VectorLike = None) -> Self:
         """Learn the vocabulary of documents."""
         self.fit_transform(raw_documents)
         return self
 
-    def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
+    def fit_transform(self, raw_documents: Any, y: VectorLike = None) -> Any:
         """Learn the vocabulary of documents, and return their counts, (n, V)."""
         self._validate_params()
         self._validate_ngram_range()
@@ -307,10 +310,11 @@ class CountVectorizer(NativeAnalysis, scikit_learn.CountVectorizer):  # type: ig
         elif not len(words):
             raise ValueError("Vocabulary is empty")
 
-    def inverse_transform(self, X: Any) -> list[npt.NDArray[Any]]:
+    def inverse_transform(self, X: MatrixLike) -> list[npt.NDArray[Any]]:
         """Return the words with a count other than 0 of each row."""
         self._check_vocabulary()
-        rows = sparse.csr_array(intact_sparse(X) if sparse.issparse(X) else X)
+        given: Any = X
+        rows = sparse.csr_array(intact_sparse(given) if sparse.issparse(given) else given)
         names = self.get_feature_names_out()
         if rows.shape[1] != len(names):
             raise ValueError(f"X has {rows.shape[1]} columns and the vocabulary has {len(names)} words")
@@ -525,19 +529,19 @@ class HashingVectorizer(NativeAnalysis, scikit_learn.HashingVectorizer):  # type
         )
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: VectorLike = None) -> Self:
         """Check the parameters; nothing is learned."""
         super().fit(self._collection(X))
         self._native_features()
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: MatrixLike, y: VectorLike = None) -> Any:
         """Check the parameters, and return the hashed counts of documents, (n, n_features)."""
         self._validate_params()
         self._warn_for_unused_params()
         return self.transform(X)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: MatrixLike) -> Any:
         """Return the hashed counts of documents, (n, n_features)."""
         self._validate_ngram_range()
         features = self._native_features()

@@ -1,0 +1,115 @@
+"""Code as a user's strict project has it: ``mypy --strict`` checks the types, and pytest that it runs.
+
+``make types`` checks this file. Answers have types of their own, and not Any; so have estimators after ``fit``.
+"""
+
+from pathlib import Path
+from typing import Any, assert_type
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from suffice import (
+    GDA,
+    BernoulliNB,
+    CategoricalNB,
+    GammaRegressor,
+    GaussianNB,
+    LinearRegression,
+    LogisticRegression,
+    MultinomialNB,
+    OrdinalRegression,
+    Perceptron,
+    PoissonRegressor,
+    SoftmaxRegression,
+    load,
+)
+from suffice.discriminative import LocallyWeightedRegression
+from suffice.selection import cross_validate
+from suffice.typing import ClassPriors, MatrixLike, VectorLike
+
+Floats = npt.NDArray[np.float64]
+Labels = npt.NDArray[Any]
+
+RANDOM = np.random.default_rng(0)
+X: npt.NDArray[np.int64] = RANDOM.poisson(3.0, (60, 3))
+Y: npt.NDArray[np.int64] = RANDOM.integers(0, 3, 60)
+Z: Floats = X @ np.array([1.0, 0.5, 0.0]) + RANDOM.exponential(size=60)
+
+
+def test_generative_classifiers() -> None:
+    gaussian = GaussianNB(priors=[0.3, 0.3, 0.4]).fit(X, Y)
+    assert_type(gaussian, GaussianNB)
+    assert_type(gaussian.predict(X), Labels)
+    assert_type(gaussian.predict_proba(X), Floats)
+    assert_type(gaussian.predict_log_proba(X), Floats)
+    assert_type(gaussian.predict_joint_log_proba(X), Floats)
+    assert_type(gaussian.log_evidence(X), Floats)
+    assert_type(gaussian.score(X, Y), float)
+    assert_type(gaussian + gaussian, GaussianNB)
+    assert_type(gaussian.partial_fit(X, Y).forget(X, Y), GaussianNB)
+    assert_type(gaussian.with_params(alpha=0.5), GaussianNB)
+
+    discriminant = GDA("tied", shrinkage="auto", priors={0: 0.2, 1: 0.3, 2: 0.5}).fit(X.tolist(), Y.tolist())
+    assert_type(discriminant, GDA)
+    assert_type(discriminant.decision_function(X), Floats)
+    assert_type(discriminant.transform(X), Floats)
+    assert_type(discriminant.means_, Floats)
+    assert_type(discriminant.covariance_, Floats)
+    assert_type(discriminant.coef_, Floats)
+    assert_type(discriminant.shrinkage_, float | Floats)
+
+    for model in (MultinomialNB(), BernoulliNB(), CategoricalNB()):
+        assert model.fit(X, Y).predict_proba(X).shape == (60, 3)
+    assert_type(MultinomialNB().fit(X, Y).feature_log_prob_, Floats)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_classifiers_with_linear_scores() -> None:
+    logistic = LogisticRegression().fit(X, Y == 1, sample_weight=np.ones(60))
+    assert_type(logistic, LogisticRegression)
+    assert_type(logistic.predict(X), Labels)
+    assert_type(logistic.predict_proba(X), Floats)
+    assert_type(logistic.predict_log_proba(X), Floats)
+    assert_type(logistic.decision_function(X), Floats)
+    assert_type(logistic.predict_se(X), Floats)
+    assert_type(logistic.predict_interval(X), tuple[Floats, Floats])
+    assert_type(logistic.score(X, Y == 1), float)
+    assert_type(SoftmaxRegression().fit(X, Y).predict_proba(X), Floats)
+    assert_type(OrdinalRegression().fit(X, Y).predict_proba(X), Floats)
+    perceptron = Perceptron(random_state=np.random.RandomState(0), class_weight="balanced").fit(X, Y)
+    assert_type(perceptron, Perceptron)
+    assert_type(perceptron.decision_function(X), Floats)
+    assert_type(perceptron.predict(X), Labels)
+
+
+def test_regressions() -> None:
+    linear = LinearRegression().fit(X, Z)
+    assert_type(linear, LinearRegression)
+    assert_type(linear.predict(X), Floats)
+    assert_type(linear.predict_se(X), Floats)
+    assert_type(linear.predict_interval(X, of="observation"), tuple[Floats, Floats])
+    assert_type(PoissonRegressor().fit(X, Z, exposure=np.ones(60)).predict(X), Floats)
+    assert_type(GammaRegressor().fit(X, Z + 1).predict(X), Floats)
+    local = LocallyWeightedRegression().fit(X, Z)
+    assert_type(local.predict(X), Labels)
+    assert_type(local.predict(X, return_std=True), tuple[Floats, Floats])
+
+
+def test_functions_of_a_users_own(tmp_path: Path) -> None:
+    def fit(rows: MatrixLike, y: VectorLike, priors: ClassPriors = None) -> GaussianNB:
+        return GaussianNB(priors=priors).fit(rows, y)
+
+    def batches() -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+        return [(X[:30], Y[:30]), (X[30:], Y[30:])]
+
+    for model in (fit(X, Y), fit(X.tolist(), Y.tolist()), fit(iter(batches()), None), fit(batches, None)):
+        np.testing.assert_allclose(model.theta_, fit(X, Y).theta_)
+    fit(X, Y).save(tmp_path / "a.model")
+    assert isinstance(load(tmp_path / "a.model"), GaussianNB)
+
+
+def test_cross_validation() -> None:
+    result = cross_validate(GDA(), X, Y, folds=3)
+    assert_type(result.scores, Floats)
