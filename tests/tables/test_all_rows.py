@@ -19,7 +19,7 @@ import suffice.data.spill
 from suffice.statistics import Labels
 from suffice.tables import fitting, scan
 from suffice.tables.compact_rows import CompactRows
-from suffice.tables.encoding import Targets
+from suffice.tables.encoding import Targets, encode_rows
 from suffice.tables.predictors import linear
 from suffice.tables.sources import duckdb, open_table
 
@@ -79,7 +79,7 @@ def whole(table: Path) -> Any:
 
 def in_memory(model: suffice.TableModel, table: Path) -> Any:
     """Return the same regression, fitted to the whole matrix of the same design."""
-    block, answers = scan.encode_rows(whole(table), model.schema_)
+    block, answers = encode_rows(whole(table), model.schema_)
     names = np.array(answers.labels.names)
     y = names[answers.values] if len(names) else answers.values
     tol = {"tol": 1e-12} if "tol" in model.estimator_.get_params() else {}
@@ -176,7 +176,7 @@ def test_ctrl_c_leaves_no_rows_behind(
 
 def test_cells_come_back_as_they_were(table: tuple[Path, pd.DataFrame]) -> None:
     schema = fit(table[0], "speed", "nb").schema_
-    block, answers = scan.encode_rows(whole(table[0]), schema)
+    block, answers = encode_rows(whole(table[0]), schema)
     labels = Labels(("average", *answers.labels))
     with CompactRows(block.features) as rows:
         for start in range(0, ROWS, 1000):

@@ -6,7 +6,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self, TypeAlias, cast
 
 import array_api_compat
 import numpy as np
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from suffice.families.links import Link
 from suffice.statistics.base import FloatArray
 
-RandomState = int | np.random.Generator | None
+RandomState: TypeAlias = "int | np.random.Generator | None"  # as a string: numpy.random is slow to import
 Size = int | tuple[int, ...]
 
 #: The smallest normal number: smaller draws are clipped to it, so that they stay inside an open support.

@@ -9,18 +9,20 @@ import threading
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from suffice.kernels.libraries import is_foreign, joined
 from suffice.kernels.protocol import Kernels
 from suffice.statistics.base import Addable, Cost, Summariser
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 S = TypeVar("S", bound=Addable)
 R = TypeVar("R")
@@ -284,6 +286,8 @@ class ThreadEngine(Engine):
             if self._pool is None or self._owner != owner:
                 if self._pool is not None and self._owner[0] == owner[0]:
                     self._pool.shutdown(wait=False)  # what it was handed is still finished
+                from concurrent.futures import ThreadPoolExecutor  # slow to import, and few rows need no threads
+
                 self._pool = ThreadPoolExecutor(threads, "suffice", initializer=_mark_worker)
                 self._owner = owner
             return self._pool.submit(function, *args)
@@ -360,10 +364,14 @@ class _Tasks(Generic[R]):
         for future in self.pending:
             future.cancel()
         self.work()  # if cancelled, this only notifies waiting threads
+        from concurrent.futures import wait
+
         wait(self.pending)
 
     def add(self, work: Callable[[], R]) -> None:
         """Add work, and its result to those that are pending."""
+        from concurrent.futures import Future
+
         self.pending.append(Future())
         self._queue.append((self.pending[-1], work))
 

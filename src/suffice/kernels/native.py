@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from suffice import _native
 from suffice.kernels import errors, inputs
-from suffice.kernels.array_kernels import ArrayKernels
 from suffice.kernels.descent import Ascent, Correction, Descent, Pace, check_correction, check_ridge, read_order
 from suffice.kernels.engine import Batch
 from suffice.kernels.inputs import JOINT, Reading, What, check_host_memory
@@ -20,6 +19,7 @@ from suffice.kernels.sparse import csr_indices, intact
 
 if TYPE_CHECKING:
     from suffice.families.response import Response
+    from suffice.kernels.array_kernels import ArrayKernels
 
 FloatArray = npt.NDArray[np.float64]
 R = TypeVar("R")
@@ -43,6 +43,13 @@ _READINGS = {what: number for number, what in enumerate(get_args(What))}
 
 #: The rows of a block of :func:`quartic_moments` take about this many bytes in float64.
 _BLOCK_BYTES = 1 << 20
+
+
+def _array_kernels() -> ArrayKernels:
+    """Return the kernels of any array, which sum what native code does not."""
+    from suffice.kernels.array_kernels import ArrayKernels
+
+    return ArrayKernels()
 
 
 class Ridge(NamedTuple):
@@ -157,7 +164,7 @@ class NativeKernels:
     ) -> tuple[float, float, FloatArray, FloatArray]:
         """Return the curvature of a response that is not compiled, through the array API."""
         if not is_csr(batch.x):
-            return ArrayKernels().curvature(batch, response, *arguments)
+            return _array_kernels().curvature(batch, response, *arguments)
         self.class_weights(replace(batch, y=None), 1)  # bad rows are named here, by their place in the whole batch
         blame(batch)
         x = intact(batch.x)
@@ -170,7 +177,7 @@ class NativeKernels:
                 for name in ("y", "weight", "offset", "trials", "groups")
             }
             block = replace(batch, x=x[start:stop].toarray(), start=0, stop=stop - start, **columns)
-            part = ArrayKernels().curvature(block, response, *arguments)
+            part = _array_kernels().curvature(block, response, *arguments)
             sums = part if sums is None else [one + two for one, two in zip(sums, part, strict=True)]
         weight, value, gradient, hessian = sums
         return weight, value, gradient, hessian
@@ -403,7 +410,7 @@ class NativeKernels:
     ) -> Descent:
         """Return the steps of descend for a response that is not compiled, through the array API."""
         if not is_csr(batch.x):
-            return ArrayKernels().descend(batch, response, theta, intercept, order, pace, l2)
+            return _array_kernels().descend(batch, response, theta, intercept, order, pace, l2)
         self.class_weights(replace(batch, y=None), 1)  # bad rows are named here, by their place in the whole batch
         blame(batch)
         x = intact(batch.x)
@@ -417,7 +424,7 @@ class NativeKernels:
             )
             few = Batch(x[some].toarray(), y, weight, offset)
             onward = replace(pace, first=pace.first + start // pace.rows)
-            part = ArrayKernels().descend(few, response, theta, intercept, np.arange(len(some)), onward, l2)
+            part = _array_kernels().descend(few, response, theta, intercept, np.arange(len(some)), onward, l2)
             theta, descent = part.theta, part if descent is None else descent.then(part)
             if not part.finite:
                 break

@@ -15,11 +15,10 @@ from suffice.model_types import Task
 from suffice.plots.inputs import sample_rows
 from suffice.statistics.base import FloatArray
 from suffice.tables import TableError, TableModel
-from suffice.tables.encoding import Block, CodedColumn
+from suffice.tables.encoding import Block, CodedColumn, encode_rows
 from suffice.tables.errors import listed
 from suffice.tables.prefetch import prefetch
 from suffice.tables.row_sample import RowSample, hash_rows
-from suffice.tables.scan import encode_rows
 from suffice.tables.schema import Schema
 from suffice.tables.sources.base import Watch, arrow
 

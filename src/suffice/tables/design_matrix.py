@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,9 @@ from suffice.statistics.base import FloatArray
 from suffice.tables.encoding import Block, CodedColumn, PackedNumbers
 from suffice.tables.errors import TableError
 from suffice.tables.schema import Feature
-from suffice.text import Documents, Features, Vocabulary
-from suffice.text.count_matrix import count_features
+
+if TYPE_CHECKING:
+    from suffice.text import Vocabulary
 
 #: Quantiles that are knots of a linear spline; a column of at most ``VALUES`` distinct values has a knot at each.
 BENDS = 8
@@ -100,10 +101,15 @@ class Words:
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
+        from suffice.text import Vocabulary
+
         return Vocabulary(self.words)
 
     def encode(self, texts: list[str]) -> Any:
         """Return the columns, (n, width) CSR."""
+        from suffice.text import Documents, Features
+        from suffice.text.count_matrix import count_features
+
         engine = engine_for(None, np.zeros((0, 0)))
         rows = count_features([Documents(texts)], Features(), self._vocabulary, engine).counts
         rows.data.fill(1)  # whether a word occurs, not how often

@@ -14,7 +14,7 @@ from suffice import _native
 from suffice.column_kinds import TRUTH_WORDS
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
-from suffice.tables.arrow_arrays import find_known, to_numbers
+from suffice.tables.arrow_arrays import find_known, from_numbers, to_numbers
 from suffice.tables.cells import (
     cell_type,
     combine_chunks,
@@ -377,6 +377,14 @@ class Targets:
     def unknown(self, codes: npt.NDArray[np.int64]) -> list[Any]:
         """Return the classes of the rows whose code is -1."""
         return [self.labels.names[value] for value in self.values[codes < 0].tolist()]
+
+
+def encode_rows(batch: Any, schema: Schema, first: int = 0) -> tuple[Block, Targets]:
+    """Return the encoded rows of a batch that have a target, and their targets."""
+    targets = Targets.of(batch.column(schema.target), schema, first)
+    if not targets.known.all():
+        batch = batch.filter(from_numbers(targets.known))
+    return Block.of(batch, schema, first), targets
 
 
 def _typed(name: str, kind: str) -> Any:

@@ -10,17 +10,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from suffice.explain import Explanation
-from suffice.metrics import Evaluation
 from suffice.statistics import Labels, NormalEquations
 from suffice.statistics.base import FloatArray, NegativeEvidenceError
 from suffice.store import Contents, Stored, nest_contents, unnest_contents
-from suffice.tables import scan
-from suffice.tables.encoding import Bins, Block, Targets, numeric_ranges
+from suffice.tables.encoding import Bins, Block, Targets, encode_rows, numeric_ranges
 from suffice.tables.errors import TableError
-from suffice.tables.explanation import explain_rows
-from suffice.tables.imputation import impute_batch
-from suffice.tables.ledger import Ledger, UnknownRowError
 from suffice.tables.model_search import Candidate
 from suffice.tables.predictors import Predictor, restore_predictor
 from suffice.tables.predictors.linear import LinearPredictor
@@ -28,11 +22,13 @@ from suffice.tables.predictors.naive_bayes import Description, subtract_statisti
 from suffice.tables.prefetch import prefetch
 from suffice.tables.schema import Schema
 from suffice.tables.sources import open_table
-from suffice.tables.sources.base import Source, Watch, arrow
-from suffice.tables.synthesis import draw_rows
+from suffice.tables.sources.base import HERE, Source, Watch, arrow
 
 if TYPE_CHECKING:
     from suffice.discriminative.summary import Summary
+    from suffice.explain import Explanation
+    from suffice.metrics import Evaluation
+    from suffice.tables.ledger import Ledger
 
 #: Parameters of a model of a table, as :class:`suffice.tables.TableModel` documents them.
 PARAMETERS = ("columns", "folds", "in_database", "ledger", "model", "most_rows", "random_state", "task")
@@ -167,6 +163,8 @@ class FittedTable(Stored):
 
         Rows of a class that is unknown to the model count as errors: see :class:`suffice.metrics.Evaluation`.
         """
+        from suffice.metrics import Evaluation
+
         self._check_fitted()
         seen = Evaluation(self.schema_.task, self._labels)
         for block, targets in self._labelled_batches(table, watch):
@@ -188,6 +186,8 @@ class FittedTable(Stored):
 
     def explain(self, table: Any) -> list[Explanation]:
         """Return an explanation of each row: the contribution of each column to the score."""
+        from suffice.tables.explanation import explain_rows
+
         found: list[Explanation] = []
         for batch, block in self.blocks(table):
             found.extend(explain_rows(self.predictor_, block, batch))
@@ -236,6 +236,8 @@ class FittedTable(Stored):
 
         Numbers outside the observed range are drawn again.
         """
+        from suffice.tables.synthesis import draw_rows
+
         self._check_fitted()
         if not isinstance(n, int | np.integer) or n < 0:
             raise ValueError(f"n must be a whole number, 0 or more; got {n!r}")
@@ -243,6 +245,8 @@ class FittedTable(Stored):
 
     def impute(self, table: Any) -> Any:
         """Return a table as Arrow, with missing cells estimated from the other cells of their row."""
+        from suffice.tables.imputation import impute_batch
+
         pa = arrow()
         found = [impute_batch(self, batch, block)[0] for batch, block in self.blocks(table)]
         if not found:
@@ -259,7 +263,7 @@ class FittedTable(Stored):
         source = self.open(table, target=True)
         first, expected = 0, source.rows()
         for batch in prefetch(source.batches()):
-            block, targets = scan.encode_rows(batch, self.schema_, first)
+            block, targets = encode_rows(batch, self.schema_, first)
             first += batch.num_rows
             if block.rows:
                 yield block, targets
@@ -423,12 +427,16 @@ class FittedTable(Stored):
         description = parts.get("description")
         model._description = None if description is None else Description._from_contents(description)
         model.ranges_ = {name: (low, high) for name, (low, high) in settings.get("ranges", {}).items()}
-        model.ledger_ = Ledger.from_contents(parts["ledger"]) if "ledger" in parts else None
+        model.ledger_ = None
+        if "ledger" in parts:
+            from suffice.tables.ledger import Ledger
+
+            model.ledger_ = Ledger.from_contents(parts["ledger"])
         model.candidates_ = [Candidate(**each) for each in settings["candidates"]]
         model.rows_, model.skipped_ = int(settings["rows"]), int(settings["skipped"])
         model._noise = float(settings["noise"])
         model.fitted_rows_ = int(settings["fitted_rows"])
-        model.summed_ = str(settings.get("summed", scan.HERE))
+        model.summed_ = str(settings.get("summed", HERE))
         return model
 
 
@@ -461,6 +469,8 @@ def _remove_from_ledger(
     ledger: Ledger, block: Block, targets: Targets, values: npt.NDArray[Any], labels: Labels
 ) -> Ledger:
     """Return a ledger without the rows of a block; raise for the first row that is not in it."""
+    from suffice.tables.ledger import UnknownRowError
+
     try:
         return ledger.remove_rows(block, values, labels)
     except UnknownRowError as error:

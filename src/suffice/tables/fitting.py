@@ -24,7 +24,7 @@ from suffice.tables.predictors.naive_bayes import NaiveBayesPredictor
 from suffice.tables.pushdown.database import PushdownError, TableDatabase, choose_database, is_faster_in_database
 from suffice.tables.pushdown.scan import DatabaseScan
 from suffice.tables.schema import Schema
-from suffice.tables.sources.base import Source, Watch
+from suffice.tables.sources.base import HERE, Source, Watch
 
 #: With ``most_rows="auto"``, regressions are fitted to all rows if a pass takes at most ``PRODUCTS`` products, and to
 #: ``DRAWN`` random rows otherwise.
@@ -164,7 +164,7 @@ def _fitted(
     if found.sums is not None and isinstance(predictor, LinearPredictor) and model_type.exact:
         if model.in_database or is_faster_in_database(predictor.design.width):
             return found.sums.fit_linear(predictor, sample, values)
-        model.summed_ += f", of products {scan.HERE}"
+        model.summed_ += f", of products {HERE}"
     if model_type.exact:
         return predictor.learn(found.all_rows())
     if (

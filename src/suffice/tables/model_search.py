@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from suffice.metrics import LOSSES, row_losses
 from suffice.model_types import ModelType, Task
-from suffice.selection.tuning import best_temperature
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.tables.encoding import Block
@@ -153,6 +151,8 @@ def _tune_penalty(model_type: ModelType, trial: CrossValidation) -> Candidate:
 
 
 def _evaluate(model_type: ModelType, penalty: float, trial: CrossValidation) -> Candidate:
+    from suffice.metrics import LOSSES, row_losses
+
     scores, columns = predict_held_out(model_type, penalty, trial)
     task, values, folds = trial.task, trial.values, trial.folds
     temperature = 1.0
@@ -180,6 +180,8 @@ def _evaluate(model_type: ModelType, penalty: float, trial: CrossValidation) -> 
 
 def fit_temperature(scores: FloatArray, values: npt.NDArray[Any]) -> float:
     """Return the temperature that fits log-scores of held-out rows, (n, k), to their classes."""
+    from suffice.selection.tuning import best_temperature
+
     found = best_temperature(scores, values, np.ones(len(values)))
     return found if len(values) >= _MANY else max(found, 1.0)  # a few rows do not justify more confidence
 

@@ -14,7 +14,7 @@ from suffice.statistics import Labels
 from suffice.tables.arrow_arrays import from_numbers
 from suffice.tables.cells import combine_chunks
 from suffice.tables.compact_rows import CompactRows
-from suffice.tables.encoding import Bins, Block, KindError, Targets
+from suffice.tables.encoding import Bins, Block, KindError, Targets, encode_rows
 from suffice.tables.errors import TableError
 from suffice.tables.ledger import Ledger
 from suffice.tables.predictors import Predictor, make_predictor
@@ -22,7 +22,7 @@ from suffice.tables.predictors.naive_bayes import Description
 from suffice.tables.prefetch import prefetch
 from suffice.tables.row_sample import RowSample, hash_rows, order_by_content
 from suffice.tables.schema import FEW_CLASSES, HEAD_ROWS, Schema, infer_schema
-from suffice.tables.sources.base import BATCH, Source, Watch, arrow
+from suffice.tables.sources.base import BATCH, HERE, Source, Watch, arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 #: Largest number of rows that models are compared on.
 COMPARISON_ROWS = 30_000
-#: Where sums are computed if rows are read.
-HERE = "here"
 
 
 @dataclass
@@ -114,14 +112,6 @@ class ScanResult:
             block, targets = encode_rows(batch, self.schema, first)
             yield block, targets.into(self.labels) if self.schema.task == "classes" else targets.values
             first += batch.num_rows
-
-
-def encode_rows(batch: Any, schema: Schema, first: int = 0) -> tuple[Block, Targets]:
-    """Return the encoded rows of a batch that have a target, and their targets."""
-    targets = Targets.of(batch.column(schema.target), schema, first)
-    if not targets.known.all():
-        batch = batch.filter(from_numbers(targets.known))
-    return Block.of(batch, schema, first), targets
 
 
 def read_head(source: Source) -> tuple[list[Any], Generator[Any, None, None], bool]:

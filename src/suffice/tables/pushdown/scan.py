@@ -8,7 +8,7 @@ from suffice.kernels.sql.dialect import quoted
 from suffice.model_types import ModelType
 from suffice.statistics import Labels, Parts, Statistics
 from suffice.tables.cells import combine_chunks
-from suffice.tables.encoding import Bins, Targets
+from suffice.tables.encoding import Bins, Targets, encode_rows
 from suffice.tables.errors import TableError
 from suffice.tables.predictors.naive_bayes import Description
 from suffice.tables.prefetch import prefetch
@@ -16,9 +16,9 @@ from suffice.tables.pushdown.columns import SqlColumns
 from suffice.tables.pushdown.database import TableDatabase
 from suffice.tables.pushdown.sums import DatabaseSums, SqlTarget, read_target
 from suffice.tables.row_sample import RowSample, hash_rows
-from suffice.tables.scan import HERE, ScanResult, check_labels, encode_rows
+from suffice.tables.scan import ScanResult, check_labels
 from suffice.tables.schema import HEAD_ROWS, Feature, Schema
-from suffice.tables.sources.base import Source, Watch
+from suffice.tables.sources.base import HERE, Source, Watch
 
 if TYPE_CHECKING:
     import pyarrow as pa

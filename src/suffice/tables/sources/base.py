@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 #: Progress callback: the current step, the amount done, and the total if it is known.
 Watch = Callable[[str, int, int | None], None]
 
+#: Where sums are computed if rows are read, as files name it.
+HERE = "here"
 #: Rows of a batch: enough for several threads, few enough for several batches in memory.
 BATCH = 1 << 17
 

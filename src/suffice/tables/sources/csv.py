@@ -29,6 +29,8 @@ _DELIMITERS = (",", "\t", ";", "|")
 _LOOKED_AT = 1 << 16
 #: Integers up to this are exact floats.
 _EXACT = 2**53
+#: Some integers of this many digits are not.
+_EXACT_DIGITS = 16
 _ANONYMOUS = re.compile(r"column\d+")
 #: Encodings that DuckDB reads; files in others are converted.
 DUCKDB_ENCODINGS = ("utf-8", "utf-16", "latin-1")
@@ -291,7 +293,7 @@ class CsvSource(DuckSource):
         self._update_view()
         found = self.connection.sql("from data")
         types = {name: str(kind) for name, kind in zip(found.columns, found.types, strict=True)}
-        names = [name for name in types if name not in self._partitions]
+        self._names = names = [name for name in types if name not in self._partitions]
         if self._files[0].endswith(".zst") and names == ["column0"]:  # DuckDB stops there without an error
             raise TableError(f"{self._files[0]} is not a zstd file, or is damaged: write it again")
         ragged = find_ragged_line(self._suspects(names), self._dialect)
@@ -299,21 +301,30 @@ class CsvSource(DuckSource):
             raise TableError(self._named(ragged))
         self._types = {name: kind for name, kind in self._types.items() if name in names}
         whole = [name for name in names if types[name] == "BIGINT" and name not in self._types]
-        if whole:
+        if whole and not self._has_short_numbers():
             largest = ", ".join(f"max(abs({quoted(name)}::HUGEINT))" for name in whole)
             try:
                 (most,) = self.connection.sql(f"select {largest} from (from data limit 20000)").fetchall()
             except _duckdb().Error:
                 most = (None,) * len(whole)
-            exact = [name for name, value in zip(whole, most, strict=True) if value is None or value <= _EXACT]
-            self.whole = frozenset(exact)
-            self._types.update(dict.fromkeys(exact, "DOUBLE"))
+            whole = [name for name, value in zip(whole, most, strict=True) if value is None or value <= _EXACT]
+        self.whole = frozenset(whole)
+        self._types.update(dict.fromkeys(whole, "DOUBLE"))
         self._types.update(dict.fromkeys(self._infinite([n for n in names if types[n] == "VARCHAR"]), "DOUBLE"))
         if self._types:
             self._update_view()
 
+    def _has_short_numbers(self) -> bool:
+        """Whether no number of the table has more digits than a float holds exactly, if a look at the text tells."""
+        text = read_start(self._files[0], self._dialect.codec)
+        is_whole = text is not None and len(text) < _LOOKED_AT and len(self._files) == 1
+        return is_whole and re.search(rf"\d{{{_EXACT_DIGITS}}}", text or "") is None
+
     def _infinite(self, names: Sequence[str]) -> list[str]:
         """Return numeric columns that DuckDB reads as strings, since their first cell is infinite."""
+        text = read_start(self._files[0], self._dialect.codec)
+        if text is not None and len(self._files) == 1 and text.count("\n") > 1 and "inf" not in text.casefold():
+            return []
         try:
             found = self.connection.sql("from data limit 1")
             cells = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
@@ -340,7 +351,7 @@ class CsvSource(DuckSource):
 
     def read_as_written(self, columns: Iterable[str]) -> None:
         """Read columns as strings, unless there is a query."""
-        names = set() if self._query else set(self.connection.sql("from data").columns) - set(self._partitions)
+        names = set() if self._query else set(self._names)
         wanted = [name for name in columns if name in names and self._types.get(name) != "VARCHAR"]
         if wanted:
             self._types.update(dict.fromkeys(wanted, "VARCHAR"))

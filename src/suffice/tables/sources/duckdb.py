@@ -24,10 +24,8 @@ def _instance(process: int) -> Any:
     own instance, and does not close that of its parent, which would wait for these threads. Files are not cached, since
     they may change between reads.
     """
-    connection = _duckdb().connect()
-    connection.sql("set autoinstall_known_extensions = false")
-    connection.sql("set enable_external_file_cache = false")
-    return connection
+    settings = {"autoinstall_known_extensions": "false", "enable_external_file_cache": "false"}
+    return _duckdb().connect(config=settings)
 
 
 #: fsspec file systems for URLs, by process and scheme.
