@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "additive_bindings.hpp"
 #include "checked.hpp"
 #include "kernels.hpp"
 #include "mail_bindings.hpp"
@@ -547,6 +548,7 @@ NB_MODULE(_native, m) {
     bind_text(m);
     bind_mail(m);
     bind_rows(m);
+    bind_additive(m, active);
     nb::set_leak_warnings(false);  // caches of Python's hold tokenisers until the process ends
     nb::exception<Offence>(m, "OffenceError", PyExc_ValueError);
     m.def("check_csr", &check_csr, nb::arg("indices"), nb::arg("indptr"), nb::arg("columns"), nb::arg("stored"));

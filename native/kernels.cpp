@@ -1,4 +1,5 @@
 // The kernels for one instruction set. Compiled several times: SUFFICE_ISA names the set, the flags choose it.
+#include "additive.hpp"
 #include "category_scores.hpp"
 #include "cholesky.hpp"
 #include "coordinates.hpp"
@@ -44,7 +45,13 @@ const Kernels table{SUFFICE_TEXT(SUFFICE_ISA),
                     quadratic_scores,
                     category_scores,
                     read_scores,
-                    local_sums};
+                    local_sums,
+                    additive_step,
+                    additive_gradient,
+                    additive_loss,
+                    interaction_gain,
+                    smooth_term,
+                    additive_cycle};
 
 }  // namespace SUFFICE_ISA
 }  // namespace suffice

@@ -117,6 +117,38 @@ struct LocalSums {
     double* value = nullptr;     // (queries,), the log-likelihood
 };
 
+// Binned rows of an additive model, with the linear predictors of each.
+struct AdditiveRows {
+    enum Family : int { gaussian, bernoulli, tweedie, softmax };  // tweedie: a log link, variance mean^power
+    Family family = gaussian;
+    double power = 0.0;
+    index_t rows = 0, predictors = 1;           // n, t
+    index_t held_begin = 0, held_end = 0;       // rows that are not learned
+    const double* target = nullptr;             // (n,); softmax: the code of the class
+    const double* weight = nullptr;             // (n,); null: 1
+    double* scores = nullptr;                   // (n, t)
+};
+
+// The cell of each row: that of the bin of one column, or the sum of two.
+struct TermCells {
+    const std::uint8_t *left = nullptr, *right = nullptr;  // (n,), bins; right is null for one column
+    const std::int32_t *left_cell = nullptr, *right_cell = nullptr;  // (256,), by bin
+};
+
+// Cells of a term: (height, width), width 1 for one column.
+struct TermShape {
+    index_t height = 1, width = 1;
+    bool left_ordered = true, right_ordered = true;    // neighbouring bins are alike; else every bin is drawn to 0
+    bool left_missing = false, right_missing = false;  // whether bin 0 of an ordered column holds missing cells
+    int monotone = 0;                                  // 1: rises; -1: falls
+};
+
+// The values of a term, (cells, t), and their change; the variance of each, degrees of freedom and roughness, (t,), if
+// asked for.
+struct Smoothed {
+    double *values = nullptr, *change = nullptr, *variance = nullptr, *freedom = nullptr, *roughness = nullptr;
+};
+
 // One value that must not be there. `what` is a word the Python side turns into a sentence.
 struct Offence : std::exception {
     std::string text;
@@ -157,6 +189,16 @@ struct Kernels {
                             const Reading&);
     void (*read_scores)(const Rows& scores, const Reading&);
     void (*local_sums)(const Rows& queries, const Rows& rows, const Local&, const LocalSums&);
+    void (*additive_step)(const AdditiveRows&, index_t begin, index_t end, const TermCells* moved, const double* change,
+                          const TermCells* next, double* gradient, double* curvature);
+    void (*additive_gradient)(const AdditiveRows&, index_t begin, index_t end, double* gradient, double* curvature);
+    double (*additive_loss)(const AdditiveRows&, index_t begin, index_t end);
+    double (*interaction_gain)(index_t rows, index_t t, const double* gradient, const double* curvature,
+                               const TermCells&, index_t height, index_t width, double ridge);
+    void (*smooth_term)(const TermShape&, index_t t, const double* gradient, const double* curvature,
+                        const double* penalty, bool bounded, const Smoothed&);
+    void (*additive_cycle)(const AdditiveRows&, index_t terms, const TermCells*, const TermShape*, const index_t* first,
+                           const double* penalty, bool bounded, const Smoothed&);
 };
 
 // The fastest kernels that run on this machine, or those of the named instruction set; null where there are none.

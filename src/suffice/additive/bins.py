@@ -1,0 +1,154 @@
+"""Bins of columns: numbers by quantiles, categories by level, and one bin for missing cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.generative.columns import Column
+from suffice.statistics.base import FloatArray
+
+Bins = npt.NDArray[np.uint8]
+
+#: Bin of missing cells.
+MISSING = 0
+#: Bin of levels of a category that were not learned, or are pooled because they are rare.
+OTHER = 1
+#: Most bins of known cells: with those of missing cells and other levels they fit into a byte.
+MOST_BINS = 254
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnBins:
+    """The bins of one column.
+
+    Bin 0 is that of missing cells. For numbers, bin ``1 + i`` holds those from edge ``i - 1`` (included) to edge ``i``
+    (excluded). For categories, bin 1 holds all levels that have no bin of their own, and bin ``2 + i`` level i.
+
+    Examples
+    --------
+    >>> from suffice.generative.columns import read_columns
+    >>> column = read_columns(np.array([[1.0], [2.0], [np.nan], [4.0]]))[0]
+    >>> bins = ColumnBins.of(column, 254)
+    >>> bins.labels(), bins.encode(column)
+    (['missing', 'below 1.5', '1.5 to 3', '3 or more'], array([1, 2, 0, 3], dtype=uint8))
+    """
+
+    name: str | int
+    edges: FloatArray | None  # of numbers, increasing
+    levels: tuple[Any, ...] | None = None  # of categories
+    low: float = 0.0  # the least number learned
+    high: float = 0.0
+
+    @classmethod
+    def of(cls, column: Column, most: int) -> ColumnBins:
+        """Return the bins of a column of training rows, at most ``most`` for known cells."""
+        if is_number(column):
+            numbers = known_numbers(column)
+            if not len(numbers):
+                return cls(column.name, np.empty(0))
+            distinct = np.unique(numbers)
+            if len(distinct) <= most:
+                edges = distinct[:-1] + (distinct[1:] - distinct[:-1]) / 2
+            else:
+                # Lower quantiles are numbers of the column, so that many equal numbers have a bin of their own.
+                shares = np.linspace(0.0, 1.0, most + 1)[1:-1]
+                edges = np.unique(np.quantile(numbers, shares, method="lower"))
+                edges = edges[edges > distinct[0]]
+            return cls(column.name, edges, None, float(distinct[0]), float(distinct[-1]))
+        levels, counts = np.unique(np.array([_text(cell) for cell in column.cells.tolist()], dtype=object), return_counts=True)
+        kept = np.argsort(-counts, kind="stable")[:most - 1]
+        return cls(column.name, None, tuple(levels[np.sort(kept)].tolist()))
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the bins are ranges of numbers."""
+        return self.edges is not None
+
+    def __len__(self) -> int:
+        return len(self.edges) + 2 if self.edges is not None else len(self.levels or ()) + 2
+
+    def encode(self, column: Column) -> Bins:
+        """Return the bin of each cell."""
+        if self.edges is None:
+            places = {level: 2 + i for i, level in enumerate(self.levels or ())}
+            found = (places.get(_text(cell), OTHER) for cell in column.values.tolist())
+            bins = np.fromiter(found, dtype=np.uint8, count=len(column.values))
+            bins[~column.known] = MISSING
+            return bins
+        if not is_number(column):
+            row = column.row_of(0) if column.known.any() else 0
+            raise ValueError(
+                f"column {self.name!r} was learned as numbers; row {row} is {column.values[row]!r}: give numbers, or NaN "
+                "for a missing cell"
+            )
+        known_numbers(column)
+        values = column.values.astype(np.float64)
+        bins = (np.searchsorted(self.edges, values, side="right") + 1).astype(np.uint8)
+        bins[~column.known] = MISSING
+        return bins
+
+    def labels(self) -> list[str]:
+        """Return what each bin holds, in a few words."""
+        if self.edges is None:
+            return ["missing", "other", *map(str, self.levels or ())]
+        edges = [f"{edge:.6g}" for edge in self.edges]
+        if not edges:
+            return ["missing", "any number"]
+        between = [f"{low} to {high}" for low, high in zip(edges, edges[1:], strict=False)]
+        return ["missing", f"below {edges[0]}", *between, f"{edges[-1]} or more"]
+
+
+def is_number(column: Column) -> bool:
+    """Whether the cells of a column are numbers; a column without known cells is one."""
+    return column.type in ("int", "float", "bool", "nothing")
+
+
+def known_numbers(column: Column) -> FloatArray:
+    """Return the known cells of a column of numbers; raise if one is infinite."""
+    numbers = column.cells.astype(np.float64)
+    infinite = np.flatnonzero(~np.isfinite(numbers))
+    if len(infinite):
+        raise ValueError(
+            f"X contains infinity: column {column.name!r}, row {column.row_of(int(infinite[0]))} is "
+            f"{numbers[infinite[0]]}; give a finite number, or NaN for a missing cell"
+        )
+    return numbers
+
+
+def _text(cell: Any) -> str:
+    """Return the level of a cell: numbers and strings that look alike are one level."""
+    return cell.strip() if isinstance(cell, str) else str(cell)
+
+
+def group_bins(bins: ColumnBins, counts: FloatArray, most: int) -> npt.NDArray[np.int32]:
+    """Return a group for each bin, (256,), for pairs of columns: at most ``most`` groups of about equal counts.
+
+    Missing cells keep a group of their own, the first, if there are any. Of categories, the most frequent levels have
+    groups of their own, and the others share the last one.
+
+    Examples
+    --------
+    >>> group_bins(ColumnBins("age", np.arange(5.0)), np.array([0, 1, 1, 4, 1, 1, 1]), 3)[:7]
+    array([0, 0, 0, 1, 2, 2, 2], dtype=int32)
+    """
+    groups = np.zeros(256, dtype=np.int32)
+    size = len(bins)
+    if not bins.ordered:
+        order = np.argsort(-counts[:size], kind="stable")
+        order = order[counts[order] > 0]
+        groups[order] = np.minimum(np.arange(len(order)), most - 1)
+        return groups
+    first = int(counts[MISSING] > 0)
+    known = counts[1:size]
+    present = known > 0
+    if present.sum() <= most:
+        found = np.maximum(np.cumsum(present) - 1, 0)
+    else:
+        middle = (np.cumsum(known) - known / 2) / known.sum()
+        found = np.unique(np.minimum((middle * most).astype(int), most - 1), return_inverse=True)[1]
+    groups[1:size] = found + first
+    return groups
