@@ -234,7 +234,7 @@ void bind_additive(nb::module_& m, const Kernels* const& active) {
     nb::class_<Terms>(sub, "Terms").def(nb::init<index_t, std::vector<Columns>, const std::vector<Shape>&>(),
                                         nb::arg("rows"), nb::arg("columns"), nb::arg("shapes"));
     sub.def("step", &step, nb::arg("rows").noconvert(), nb::arg("terms"), nb::arg("begin"), nb::arg("end"),
-            nb::arg("moved"), nb::arg("change").none(), nb::arg("next"), nb::arg("gradient").noconvert().none(),
+            nb::arg("moved"), nb::arg("change").none(), nb::arg("following"), nb::arg("gradient").noconvert().none(),
             nb::arg("curvature").noconvert().none());
     sub.def("gradient", &gradient, nb::arg("rows").noconvert(), nb::arg("gradient").noconvert(),
             nb::arg("curvature").noconvert());

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
+    from suffice.additive import AdditiveClassifier, AdditiveRegressor
     from suffice.discriminative import (
         GLM,
         ElasticNet,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 #: Module of each public name. Names are imported on first use, since scikit-learn takes a second to import.
 _MODULES = {
+    **dict.fromkeys(("AdditiveClassifier", "AdditiveRegressor"), "suffice.additive"),
     **dict.fromkeys(
         (
             "GDA",
@@ -92,6 +94,8 @@ _PACKAGES = ("families", "formula", "tables")
 __all__ = [
     "GDA",
     "GLM",
+    "AdditiveClassifier",
+    "AdditiveRegressor",
     "BernoulliNB",
     "CategoricalNB",
     "ComplementNB",

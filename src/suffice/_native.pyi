@@ -298,3 +298,60 @@ def local_sums(
     rows: tuple[Any, int, int, _Doubles | None, _Doubles],  # x, begin, end, weight, targets
     fit: tuple[int, float, int, bool, _Doubles | None],  # shape, bandwidth, degree, whether squares are wanted, theta
 ) -> tuple[_Doubles, _Doubles, _Doubles, _Doubles, _Doubles, _Doubles]: ...
+
+class additive:  # noqa: N801  (the submodule of additive models, which suffice.additive wraps)
+    class Terms:
+        def __init__(self, rows: int, columns: list[Any], shapes: list[Any]) -> None: ...
+
+    @staticmethod
+    def step(
+        rows: Any,
+        terms: additive.Terms,
+        begin: int,
+        end: int,
+        moved: int,
+        change: Any,
+        following: int,
+        gradient: Any,
+        curvature: Any,
+    ) -> None: ...
+    @staticmethod
+    def gradient(rows: Any, gradient: _Doubles, curvature: _Doubles) -> None: ...
+    @staticmethod
+    def loss(rows: Any, begin: int, end: int) -> float: ...
+    @staticmethod
+    def gains(
+        pairs: additive.Terms,
+        gradient: _Doubles,
+        curvature: _Doubles,
+        begin: int,
+        end: int,
+        ridge: float,
+        gains: _Doubles,
+    ) -> None: ...
+    @staticmethod
+    def smooth(
+        terms: additive.Terms,
+        term: int,
+        gradient: _Doubles,
+        curvature: _Doubles,
+        penalty: _Doubles,
+        bounded: bool,
+        values: _Doubles,
+        change: _Doubles,
+        variance: Any,
+        freedom: Any,
+        roughness: Any,
+    ) -> None: ...
+    @staticmethod
+    def cycle(
+        rows: Any,
+        terms: additive.Terms,
+        penalty: _Doubles,
+        bounded: bool,
+        values: _Doubles,
+        change: _Doubles,
+        variance: Any,
+        freedom: Any,
+        roughness: Any,
+    ) -> None: ...

@@ -1,5 +1,6 @@
 """``load`` with all modules imported whose models a file may contain."""
 
+import suffice.additive
 import suffice.discriminative
 import suffice.formula
 import suffice.generative.bernoulli_nb

@@ -59,7 +59,9 @@ class Term(NamedTuple):
     def cell_of(self, bins: Bins) -> npt.NDArray[np.int32]:
         """Return the cell of each row."""
         left = self.left_cell[bins[self.left]]
-        return left if self.right is None else left + self.right_cell[bins[self.right]]  # type: ignore[index]
+        if self.right is None or self.right_cell is None:
+            return np.asarray(left)
+        return np.asarray(left + self.right_cell[bins[self.right]])
 
 
 #: The intercept: one cell.
@@ -105,7 +107,12 @@ class BinnedRows:
     def native_terms(self, terms: Sequence[Term]) -> Any:
         """Return terms with the bins of their columns as native code reads them."""
         columns = [
-            (self.bins[term.left], None if term.right is None else self.bins[term.right], term.left_cell, term.right_cell)
+            (
+                self.bins[term.left],
+                None if term.right is None else self.bins[term.right],
+                term.left_cell,
+                term.right_cell,
+            )
             for term in terms
         ]
         return _native.additive.Terms(len(self), columns, [term.shape for term in terms])
@@ -278,10 +285,20 @@ class Backfit:
         for at in range(len(self.terms)):
             gradient, curvature = self._sums(moved, at)
             cells = slice(self.first[at], self.first[at + 1])
-            found = [None if each is None else each[which] for each, which in ((variance, cells), (freedom, at), (roughness, at))]
+            found = [
+                None if each is None else each[which]
+                for each, which in ((variance, cells), (freedom, at), (roughness, at))
+            ]
             _native.additive.smooth(
-                self._native, at, gradient, curvature, self.penalties[at], bounded, self.values[cells],
-                self._change[cells], *found,
+                self._native,
+                at,
+                gradient,
+                curvature,
+                self.penalties[at],
+                bounded,
+                self.values[cells],
+                self._change[cells],
+                *found,
             )
             moved = at
         self._move_term(moved, self._change[cells])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -59,8 +60,10 @@ class ColumnBins:
                 edges = np.unique(np.quantile(numbers, shares, method="lower"))
                 edges = edges[edges > distinct[0]]
             return cls(column.name, edges, None, float(distinct[0]), float(distinct[-1]))
-        levels, counts = np.unique(np.array([_text(cell) for cell in column.cells.tolist()], dtype=object), return_counts=True)
-        kept = np.argsort(-counts, kind="stable")[:most - 1]
+        levels, counts = np.unique(
+            np.array([_text(cell) for cell in column.cells.tolist()], dtype=object), return_counts=True
+        )
+        kept = np.argsort(-counts, kind="stable")[: most - 1]
         return cls(column.name, None, tuple(levels[np.sort(kept)].tolist()))
 
     @property
@@ -82,8 +85,8 @@ class ColumnBins:
         if not is_number(column):
             row = column.row_of(0) if column.known.any() else 0
             raise ValueError(
-                f"column {self.name!r} was learned as numbers; row {row} is {column.values[row]!r}: give numbers, or NaN "
-                "for a missing cell"
+                f"column {self.name!r} was learned as numbers; row {row} is {column.values[row]!r}: give numbers, or "
+                "NaN for a missing cell"
             )
         known_numbers(column)
         values = column.values.astype(np.float64)
@@ -98,7 +101,7 @@ class ColumnBins:
         edges = [f"{edge:.6g}" for edge in self.edges]
         if not edges:
             return ["missing", "any number"]
-        between = [f"{low} to {high}" for low, high in zip(edges, edges[1:], strict=False)]
+        between = [f"{low} to {high}" for low, high in pairwise(edges)]
         return ["missing", f"below {edges[0]}", *between, f"{edges[-1]} or more"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -63,12 +63,12 @@ class AdditiveSolution(NamedTuple):
 def main_term(column: int, bins: ColumnBins, monotone: int) -> Term:
     """Return the term of one column, with a cell for each bin."""
     cells = np.minimum(np.arange(256, dtype=np.int32), len(bins) - 1).astype(np.int32)
-    return Term(
-        column, None, cells, None, len(bins), 1, (bins.ordered, False), (bins.ordered, False), monotone
-    )
+    return Term(column, None, cells, None, len(bins), 1, (bins.ordered, False), (bins.ordered, False), monotone)
 
 
-def pair_term(left: int, right: int, groups: Sequence[npt.NDArray[np.int32]], bins: Sequence[ColumnBins], missing: Sequence[bool]) -> Term:
+def pair_term(
+    left: int, right: int, groups: Sequence[npt.NDArray[np.int32]], bins: Sequence[ColumnBins], missing: Sequence[bool]
+) -> Term:
     """Return the term of a pair of columns, with a cell for each pair of groups of bins."""
     height, width = (int(groups[column].max()) + 1 for column in (left, right))
     return Term(
@@ -129,9 +129,7 @@ def choose_and_fit(
     )
 
 
-def _in_folds(
-    rows: BinnedRows, folds: int, random: np.random.RandomState
-) -> tuple[BinnedRows, list[tuple[int, int]]]:
+def _in_folds(rows: BinnedRows, folds: int, random: np.random.RandomState) -> tuple[BinnedRows, list[tuple[int, int]]]:
     """Return a random sample of the rows, sorted by fold, and the first and last row of each fold.
 
     Folds are stratified: rows are dealt in the order of their targets.
@@ -141,7 +139,7 @@ def _in_folds(
     by_target = order[np.argsort(rows.target[order], kind="stable")]
     fold = (np.arange(len(order)) + random.randint(folds)) % folds
     edges = np.concatenate([[0], np.cumsum(np.bincount(fold, minlength=folds))]).tolist()
-    return rows.take(by_target[np.argsort(fold, kind="stable")]), list(zip(edges[:-1], edges[1:], strict=True))
+    return rows.take(by_target[np.argsort(fold, kind="stable")]), list(pairwise(edges))
 
 
 def _start(fit: Backfit) -> None:
@@ -183,7 +181,7 @@ def _candidates(
     scores = held_scores(fits)
     gradient, curvature = sample.gradients(scores)
     if sample.family in ("gaussian", "tweedie"):  # to the scale on which chance adds 1 per degree of freedom
-        spread = max(float(np.mean(gradient**2) / max(np.mean(curvature), 1e-300)), 1e-300)
+        spread = max(float(np.mean(gradient**2)) / max(float(np.mean(curvature)), 1e-300), 1e-300)
         gradient, curvature = gradient / spread, curvature / spread
     coarse = [group_bins(bins[j], counts[j], RANKING_GROUPS) for j in range(len(bins))]
 
@@ -191,8 +189,8 @@ def _candidates(
     gains = np.empty(len(possible))
     shares = np.linspace(0, len(possible), min(len(possible), 16) + 1).astype(int).tolist()
     workers.map(
-        lambda part: _native.additive.gains(pairs, gradient, curvature, *part, RANKING_RIDGE, gains),
-        list(zip(shares[:-1], shares[1:], strict=True)),
+        lambda part: _native.additive.gains(pairs, gradient, curvature, part[0], part[1], RANKING_RIDGE, gains),
+        list(pairwise(shares)),
     )
     best = [int(at) for at in np.argsort(-gains, kind="stable")[:wanted] if gains[at] > 0]
     return [pair_term(*possible[at], groups, bins, missing) for at in best]

@@ -1,0 +1,678 @@
+"""Additive models with pairs of columns: a classifier and a regressor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NoReturn, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from suffice import validation
+from suffice.additive.backfitting import BinnedRows, Term
+from suffice.additive.bins import MOST_BINS, Bins, ColumnBins
+from suffice.additive.choice import AdditiveSolution, FittedTerms, choose_and_fit, main_term
+from suffice.additive.terms import AdditiveTerm, pure_terms, show_term, sum_terms
+from suffice.data import as_dataset
+from suffice.data.dataset import Piece, missing_targets
+from suffice.discriminative.class_weight import class_weights
+from suffice.estimator import ClassifierInPartsMixin, FittedParameters, row_wise
+from suffice.explain import EXPECTED_NUMBER, ClassScores, Contribution, Explanation
+from suffice.generative.columns import Column, read_columns
+from suffice.kernels.engine import permitted_threads
+from suffice.statistics import Labels
+from suffice.statistics.base import FloatArray
+from suffice.store import Contents, Stored, parameters
+
+#: Families of regressions, by the power of the variance function of Tweedie's; those but the first have a log link.
+POWERS = {"gaussian": 0.0, "poisson": 1.0, "gamma": 2.0, "inverse_gaussian": 3.0}
+
+
+class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[misc]
+    """A linear predictor that is a sum of functions of columns and of pairs of columns."""
+
+    terms_: list[AdditiveTerm]
+    solution_: AdditiveSolution
+    n_features_in_: int
+    _bins: list[ColumnBins]
+    _intercept: FloatArray  # (t,)
+
+    def __init__(
+        self,
+        *,
+        interactions: Any = "auto",
+        max_bins: int = MOST_BINS,
+        monotone: Mapping[Any, int] | None = None,
+        folds: int = 5,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.interactions = interactions
+        self.max_bins = max_bins
+        self.monotone = monotone
+        self.folds = folds
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def _check_settings(self) -> None:
+        if not (isinstance(self.max_bins, int | np.integer) and 2 <= self.max_bins <= MOST_BINS):
+            raise ValueError(f"max_bins must be a whole number from 2 to {MOST_BINS}; got {self.max_bins!r}")
+        if not (isinstance(self.folds, int | np.integer) and self.folds >= 2):
+            raise ValueError(f"folds must be a whole number, 2 or more; got {self.folds!r}")
+        given = self.interactions
+        if isinstance(given, bool) or not (
+            given == "auto"
+            if isinstance(given, str)
+            else (isinstance(given, int | np.integer) and given >= 0) or isinstance(given, Sequence)
+        ):
+            raise ValueError(
+                "interactions must be 'auto', the largest number of pairs, or a list of pairs of columns; got "
+                f"{given!r}"
+            )
+
+    # Learning.
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> tuple[Piece, list[Column], int]:
+        """Return the arguments of fit, the columns of X and the number of rows."""
+        part = as_dataset(X, y=y, sample_weight=sample_weight, offset=offset).in_memory
+        if part is None:
+            raise TypeError(f"{type(self).__name__} reads rows in memory; got {type(X).__name__}: collect them first")
+        if part.get("y") is None:
+            raise missing_targets()
+        columns = self._read(part["X"], reset=True)
+        rows = len(columns[0].values)
+        if rows < 2:
+            raise ValueError(f"{type(self).__name__} needs at least 2 rows; got n_samples = {rows}")
+        return part, columns, rows
+
+    def _fit_rows(
+        self,
+        columns: list[Column],
+        target: FloatArray,
+        weight: FloatArray | None,
+        offset: FloatArray | None,
+        **family: Any,
+    ) -> FittedTerms:
+        """Bin the columns, and fit terms to the rows."""
+        if weight is not None:
+            validation.check_weight(float(weight.sum()))
+            kept = weight > 0
+            columns = [replace(each, values=each.values[kept], known=each.known[kept]) for each in columns]
+            target, weight, offset = target[kept], weight[kept], None if offset is None else offset[kept]
+        self._bins = [ColumnBins.of(column, int(self.max_bins)) for column in columns]
+        bins = self._encode(columns)
+        rows = BinnedRows(bins, np.ascontiguousarray(target, dtype=np.float64), weight, offset, **family)
+        names = [each.name for each in self._bins]
+        monotone = self._monotone(names, rows.predictors)
+        fitted = choose_and_fit(
+            rows,
+            self._bins,
+            monotone,
+            self._pairs(names, monotone),
+            int(self.folds),
+            check_random_state(self.random_state),
+            self._threads(),
+        )
+        self._intercept, self.terms_ = pure_terms(fitted.terms, fitted.values, fitted.errors, bins, weight, self._bins)
+        self.solution_ = fitted.solution
+        return fitted
+
+    def _threads(self) -> int:
+        if self.n_jobs is None:
+            return permitted_threads()
+        if not isinstance(self.n_jobs, int | np.integer) or self.n_jobs == 0:
+            raise ValueError(f"n_jobs must be a number of threads, -1 or None; got {self.n_jobs!r}")
+        return permitted_threads() if self.n_jobs < 0 else int(self.n_jobs)
+
+    def _monotone(self, names: list[Any], predictors: int) -> dict[int, int]:
+        found: dict[int, int] = {}
+        for name, direction in (self.monotone or {}).items():
+            place = self._place(name, names, "monotone")
+            if direction not in (-1, 0, 1):
+                raise ValueError(f"monotone[{name!r}] must be 1 (rising), -1 (falling) or 0; got {direction!r}")
+            if not self._bins[place].ordered:
+                raise ValueError(f"monotone[{name!r}]: the column holds categories, which have no order")
+            if direction and predictors > 1:
+                raise ValueError("monotone needs a number or two classes to predict")
+            if direction:
+                found[place] = int(direction)
+        return found
+
+    def _pairs(self, names: list[Any], monotone: dict[int, int]) -> Any:
+        if isinstance(self.interactions, str | int | np.integer):
+            return self.interactions if isinstance(self.interactions, str) else int(self.interactions)
+        found = []
+        for pair in self.interactions:
+            if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+                raise ValueError(f"interactions holds {pair!r}: each must be a pair of columns, ('age', 'hours')")
+            left, right = (self._place(name, names, "interactions") for name in pair)
+            if left == right or left in monotone or right in monotone:
+                raise ValueError(f"interactions holds {pair!r}: a pair has two columns, neither of them monotone")
+            found.append((min(left, right), max(left, right)))
+        return sorted(set(found))
+
+    @staticmethod
+    def _place(name: Any, names: list[Any], parameter: str) -> int:
+        if name in names:
+            return names.index(name)
+        raise ValueError(f"{parameter} names {name!r}, which is no column of X; the columns are {names}")
+
+    # Predictions.
+
+    def _read(self, X: Any, reset: bool) -> list[Column]:
+        columns = read_columns(X)
+        if reset:
+            self.n_features_in_ = len(columns)
+            self.__dict__.pop("feature_names_in_", None)
+            if all(isinstance(column.name, str) for column in columns):
+                self.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
+        else:
+            validation.check_columns(self, X, len(columns), False)
+        for column in columns:
+            if column.type not in ("int", "float", "bool", "str", "mixed", "label", "nothing"):
+                raise ValueError(
+                    f"column {column.name!r} holds {column.type}, which an additive model cannot read: convert it to "
+                    "numbers or strings, or leave it out"
+                )
+        return columns
+
+    def _encode(self, columns: list[Column]) -> Bins:
+        return np.ascontiguousarray([bins.encode(column) for bins, column in zip(self._bins, columns, strict=True)])
+
+    def _predictors(self, X: Any, offset: Any) -> FloatArray:
+        """Return the linear predictors of rows, (n, t)."""
+        check_is_fitted(self, "terms_")
+        bins = self._encode(self._read(X, reset=False))
+        scores = sum_terms(bins, self._intercept, self.terms_)
+        known = validation.per_row("offset", offset, len(scores))
+        return scores if known is None else scores + known[:, None]
+
+    def _contributions(self, X: Any) -> tuple[list[Column], list[FloatArray], list[list[Any]]]:
+        """Return columns, the contribution of each term, (n, t) each, and the cells of its columns, by row."""
+        check_is_fitted(self, "terms_")
+        columns = self._read(X, reset=False)
+        bins = self._encode(columns)
+        parts = [term.cell_values()[term.fitted.cell_of(bins)] for term in self.terms_]
+        cells = [[self._cell(columns, term.fitted, row) for row in range(bins.shape[1])] for term in self.terms_]
+        return columns, parts, cells
+
+    @staticmethod
+    def _cell(columns: list[Column], term: Term, row: int) -> Any:
+        used = [columns[term.left]] if term.right is None else [columns[term.left], columns[term.right]]
+        shown = [column.values[row] if column.known[row] else None for column in used]
+        plain = [each.item() if isinstance(each, np.generic) else each for each in shown]
+        if len(plain) == 1:
+            return plain[0]
+        return ", ".join(
+            "missing" if each is None else f"{each:.6g}" if isinstance(each, float) else str(each) for each in plain
+        )
+
+    # Editing.
+
+    def term(self, name: Any) -> AdditiveTerm:
+        """Return a term by the name of its column, or of a pair: ``"age × hours"`` or ``("age", "hours")``."""
+        return self.terms_[self._term(name)]
+
+    def _term(self, name: Any) -> int:
+        check_is_fitted(self, "terms_")
+        for at, term in enumerate(self.terms_):
+            if name in (term.name, term.columns) or (len(term.columns) == 1 and name == term.columns[0]):
+                return at
+        raise ValueError(f"no term is called {name!r}; the terms are {[term.name for term in self.terms_]}")
+
+    def edit(self, name: Any, values: Any) -> Self:
+        """Replace the values of a term; predictions use them from now on.
+
+        Parameters
+        ----------
+        name
+            The term, as for :meth:`term`.
+        values
+            What each cell adds, in the shape of the term's ``values``.
+        """
+        at = self._term(name)
+        before = self.terms_[at].values
+        given = np.asarray(values, dtype=np.float64)
+        if given.shape != before.shape:
+            raise ValueError(f"values of {name!r} must have the shape {before.shape}; got {given.shape}")
+        if not np.isfinite(given).all():
+            raise ValueError(f"values of {name!r} must be finite")
+        self.terms_ = [*self.terms_[:at], self.terms_[at].with_values(given.copy()), *self.terms_[at + 1 :]]
+        return self
+
+    def remove(self, name: Any) -> Self:
+        """Remove a term; the others keep their values."""
+        at = self._term(name)
+        self.terms_ = [*self.terms_[:at], *self.terms_[at + 1 :]]
+        return self
+
+    def __add__(self, other: Any) -> NoReturn:
+        raise TypeError(
+            f"{type(self).__name__} models cannot be added: their terms depend on all rows at once; fit one to all rows"
+        )
+
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> NoReturn:
+        """Raise: the terms depend on all rows at once, and cannot be reduced by some."""
+        raise TypeError(
+            f"{type(self).__name__} cannot forget rows: its terms depend on all rows at once; fit again without them"
+        )
+
+    # The file.
+
+    def _contents(self) -> Contents:
+        check_is_fitted(self, "terms_")
+        arrays: dict[str, npt.NDArray[Any]] = {"intercept": self._intercept}
+        terms: list[dict[str, Any]] = []
+        for at, term in enumerate(self.terms_):
+            arrays[f"values.{at}"] = term.values
+            arrays[f"errors.{at}"] = term.errors.astype(np.float32)
+            arrays[f"density.{at}"] = term.density.astype(np.float32)
+            fitted = term.fitted
+            terms.append(
+                {
+                    "columns": [fitted.left] if fitted.right is None else [fitted.left, fitted.right],
+                    "shape": [fitted.height, fitted.width],
+                    "missing": list(fitted.missing),
+                    "monotone": fitted.monotone,
+                }
+            )
+            if fitted.right is not None and fitted.right_cell is not None:
+                arrays[f"groups.{at}"] = np.stack([fitted.left_cell // fitted.width, fitted.right_cell]).astype(
+                    np.uint8
+                )
+        columns = []
+        for at, bins in enumerate(self._bins):
+            columns.append(
+                {"levels": None if bins.levels is None else list(bins.levels), "range": [bins.low, bins.high]}
+            )
+            if bins.edges is not None:
+                arrays[f"edges.{at}"] = bins.edges
+        return Contents(
+            kind=type(self).__name__,
+            settings={
+                **self._parameters_written(),
+                "features": self.n_features_in_,
+                "feature_names": parameters.feature_names(self),
+                "columns": columns,
+                "terms": terms,
+                "solution": self.solution_._asdict(),
+                **self._more_settings(),
+            },
+            statistics={},
+            arrays=arrays,
+        )
+
+    def _more_settings(self) -> dict[str, Any]:
+        return {}
+
+    @classmethod
+    def _from_contents(cls, contents: Contents) -> Self:
+        settings, arrays = contents.settings, contents.arrays
+        model = cls._with_parameters(settings)
+        parameters.restore_features(model, settings)
+        named = getattr(model, "feature_names_in_", None)
+        names = list(range(model.n_features_in_)) if named is None else list(named)
+        if len(settings["columns"]) != len(names):
+            raise ValueError(f"the file has bins of {len(settings['columns'])} columns; the model has {len(names)}")
+        model._bins = [
+            ColumnBins(
+                name,
+                arrays.get(f"edges.{at}"),
+                None if column["levels"] is None else tuple(column["levels"]),
+                *map(float, column["range"]),
+            )
+            for at, (name, column) in enumerate(zip(names, settings["columns"], strict=True))
+        ]
+        model._intercept = arrays["intercept"]
+        model.terms_ = [_read_term(at, term, arrays, model._bins) for at, term in enumerate(settings["terms"])]
+        model.solution_ = AdditiveSolution(**settings["solution"])
+        model._restore(settings)
+        return model
+
+    def _restore(self, settings: Any) -> None:
+        """Set what a subclass has in the file."""
+
+
+class AdditiveClassifier(ClassifierInPartsMixin, AdditiveModel):
+    """Classes by additive log-odds: a sum of functions of columns, and of pairs of columns that interact.
+
+    Columns are binned: numbers by quantiles, categories by level, missing cells in a bin of their own. Each term has a
+    value per bin (or pair of bins), smoothed over neighbouring bins; how much is estimated from the data for each term
+    and class. Pairs are those whose cells differ most from the sum of their columns on held-out rows; they are kept if
+    they reduce the held-out loss by more than its standard error. A prediction is the sum of the values that
+    :meth:`explain` shows.
+
+    Parameters
+    ----------
+    interactions
+        ``"auto"``; the largest number of pairs, 0 for none; or a list of pairs of columns.
+    max_bins
+        Most bins of a column, 2 to 254, besides those of missing cells and other levels.
+    monotone
+        By column: 1 if the log-odds of the second class must rise with it, -1 if they must fall. Such columns are in no
+        pair. Two classes only.
+    class_weight
+        ``"balanced"``, or a weight for each class by its label.
+    folds
+        Folds on which penalties and pairs are chosen.
+    random_state
+        Seed of the folds.
+    n_jobs
+        Number of threads: None for all permitted cores.
+
+    Attributes
+    ----------
+    classes_ : (k,)
+    terms_ : list of :class:`AdditiveTerm`
+    intercept_ : (1,), or (k,) for more than two classes
+    solution_ : how penalties and pairs were chosen: held-out losses, number of pairs, reason
+    n_features_in_ : number of columns
+    feature_names_in_ : names of the columns, if X had names
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> x, y = load_wine(return_X_y=True, as_frame=True)
+    >>> model = AdditiveClassifier().fit(x[::2], y[::2])
+    >>> round(model.score(x[1::2], y[1::2]), 2)
+    0.97
+    """
+
+    classes_: npt.NDArray[Any]
+    _labels: Labels
+
+    def __init__(
+        self,
+        *,
+        interactions: Any = "auto",
+        max_bins: int = MOST_BINS,
+        monotone: Mapping[Any, int] | None = None,
+        class_weight: Any = None,
+        folds: int = 5,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            interactions=interactions,
+            max_bins=max_bins,
+            monotone=monotone,
+            folds=folds,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.class_weight = class_weight
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> Self:
+        """Fit the model to rows and their classes.
+
+        Parameters
+        ----------
+        X
+            Rows, (n, d): a data frame with columns of numbers, strings or categories; or an array of numbers. Missing
+            cells are NaN or None.
+        y
+            The class of each row.
+        sample_weight
+            The weight of each row, 1 by default.
+        offset
+            A known part of each row's log-odds, (n,); two classes only.
+        """
+        with self._learning(anew=True):
+            part, columns, rows = self._rows(X, y, sample_weight, offset)
+            labels, codes, like = validation.coded(part["y"], rows)
+            codes = np.asarray(codes)
+            self._labels, self.classes_ = labels, validation.classes_array(labels, like)
+            if len(labels) < 2:
+                raise ValueError(f"y has one class, {labels.names[0]!r}: a classifier needs rows of at least 2 classes")
+            weight = validation.weights(part.get("sample_weight"), rows)
+            weight = class_weights(self.class_weight, labels, codes, weight)
+            known = validation.per_row("offset", part.get("offset"), rows)
+            if known is not None and len(labels) > 2:
+                raise ValueError(f"offset needs two classes; y has {len(labels)}")
+            family = "bernoulli" if len(labels) == 2 else "softmax"
+            self._fit_rows(
+                columns, codes, weight, known, family=family, predictors=1 if len(labels) == 2 else len(labels)
+            )
+        return self
+
+    @property
+    def intercept_(self) -> FloatArray:
+        """The log-odds of a row whose terms are all 0."""
+        return self._intercept.copy()
+
+    @row_wise("score")
+    def decision_function(self, X: Any, *, offset: Any = None) -> FloatArray:
+        """Return the log-odds of the second class, (n,), or one score per class, (n, k)."""
+        scores = self._predictors(X, offset)
+        return scores[:, 0] if len(self._labels) == 2 else scores
+
+    @row_wise("probability")
+    def predict_proba(self, X: Any, *, offset: Any = None) -> FloatArray:
+        """Return p(y | x), (n, k)."""
+        return np.asarray(np.exp(self.predict_log_proba(X, offset=offset)))
+
+    @row_wise("log_probability")
+    def predict_log_proba(self, X: Any, *, offset: Any = None) -> FloatArray:
+        """Return log p(y | x), (n, k)."""
+        scores = self._predictors(X, offset)
+        if len(self._labels) == 2:
+            scores = np.concatenate([np.zeros_like(scores), scores], axis=1)
+        scores = scores - scores.max(axis=1, keepdims=True)
+        return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))
+
+    @row_wise("prediction")
+    def predict(self, X: Any, *, offset: Any = None) -> npt.NDArray[Any]:
+        """Return the most probable class of each row, (n,)."""
+        scores = self._predictors(X, offset)
+        codes = (scores[:, 0] > 0).astype(np.int64) if len(self._labels) == 2 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[codes])
+
+    def explain(self, X: Any) -> list[Explanation]:
+        """Return what each term adds to the log-odds of each row; with the intercept they add up to them exactly."""
+        _, parts, cells = self._contributions(X)
+        names = [term.name for term in self.terms_]
+        two = len(self._labels) == 2
+        base = [0.0, float(self._intercept[0])] if two else self._intercept.tolist()
+        found = []
+        for row in range(len(parts[0]) if parts else 0):
+            each = np.array([part[row] for part in parts]).T  # (t, terms)
+            by_class = np.concatenate([np.zeros_like(each), each]) if two else each
+            scores = ClassScores(self.classes_.tolist(), names, [cell[row] for cell in cells], by_class.tolist(), base)
+            found.append(Explanation.of(scores, row=row))
+        return found
+
+    def _more_settings(self) -> dict[str, Any]:
+        return {"classes": {"names": list(self._labels), "dtype": self.classes_.dtype.kind}}
+
+    def _restore(self, settings: Any) -> None:
+        self._labels = Labels(tuple(settings["classes"]["names"]))
+        like = np.empty(0, dtype=object) if settings["classes"]["dtype"] == "O" else None
+        self.classes_ = validation.classes_array(self._labels, like)
+
+
+class AdditiveRegressor(RegressorMixin, AdditiveModel):  # type: ignore[misc]
+    """Numbers by an additive predictor: a sum of functions of columns, and of pairs of columns that interact.
+
+    As :class:`AdditiveClassifier`, for the mean of y or, with a family other than gaussian, for its logarithm.
+
+    Parameters
+    ----------
+    family
+        The distribution of y: ``"gaussian"``; or with a log link ``"poisson"`` for counts, ``"gamma"`` or
+        ``"inverse_gaussian"`` for positive numbers.
+    interactions, max_bins, folds, random_state, n_jobs
+        As for :class:`AdditiveClassifier`.
+    monotone
+        By column: 1 if the prediction must rise with it, -1 if it must fall. Such columns are in no pair.
+
+    Attributes
+    ----------
+    terms_ : list of :class:`AdditiveTerm`
+    intercept_ : the predictor of a row whose terms are all 0
+    solution_ : how penalties and pairs were chosen: held-out losses, number of pairs, reason
+    n_features_in_ : number of columns
+    feature_names_in_ : names of the columns, if X had names
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(-1, 1, size=(500, 2))
+    >>> y = x[:, 0] * x[:, 1] + 0.1 * rng.normal(size=500)
+    >>> model = AdditiveRegressor().fit(x, y)
+    >>> [term.name for term in model.terms_], round(model.score(x, y), 1)
+    (['0', '1', '0 × 1'], 0.9)
+    """
+
+    def __init__(
+        self,
+        *,
+        family: str = "gaussian",
+        interactions: Any = "auto",
+        max_bins: int = MOST_BINS,
+        monotone: Mapping[Any, int] | None = None,
+        folds: int = 5,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            interactions=interactions,
+            max_bins=max_bins,
+            monotone=monotone,
+            folds=folds,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        self.family = family
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self.family != "gaussian"
+        return tags
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if self.family not in POWERS:
+            raise ValueError(f"family must be one of {list(POWERS)}; got {self.family!r}")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> Self:
+        """Fit the model to rows and their numbers.
+
+        Parameters
+        ----------
+        X
+            Rows, (n, d), as for :meth:`AdditiveClassifier.fit`.
+        y
+            The number of each row.
+        sample_weight
+            The weight of each row, 1 by default.
+        offset
+            A known part of each row's predictor, (n,): for counts, the logarithm of the exposure.
+        """
+        with self._learning(anew=True):
+            part, columns, rows = self._rows(X, y, sample_weight, offset)
+            target = validation.numbers(part["y"], rows)
+            weight = validation.weights(part.get("sample_weight"), rows)
+            known = validation.per_row("offset", part.get("offset"), rows)
+            centre, scale = 0.0, 1.0
+            if self.family == "gaussian":
+                centre = float(np.average(target, weights=weight))
+                scale = float(np.sqrt(np.average((target - centre) ** 2, weights=weight))) or 1.0
+                target = (target - centre) / scale
+                known = None if known is None else known / scale
+            else:
+                self._check_range(target)
+            family = "gaussian" if self.family == "gaussian" else "tweedie"
+            self._fit_rows(columns, target, weight, known, family=family, power=POWERS[self.family])
+            self._intercept = self._intercept * scale + centre
+            self.terms_ = [_scaled(term, scale) for term in self.terms_]
+        return self
+
+    def _check_range(self, target: FloatArray) -> None:
+        least = target < 0 if self.family == "poisson" else target <= 0
+        if least.any():
+            row = int(np.flatnonzero(least)[0])
+            wanted = "0 or more" if self.family == "poisson" else "positive"
+            raise ValueError(f"family={self.family!r} needs y that is {wanted}; row {row} is {target[row]:g}")
+        if not target.any():
+            raise ValueError("y is 0 in every row: the logarithm of its mean is not finite")
+
+    @property
+    def intercept_(self) -> float:
+        """The predictor of a row whose terms are all 0."""
+        return float(self._intercept[0])
+
+    @row_wise("prediction")
+    def predict(self, X: Any, *, offset: Any = None) -> FloatArray:
+        """Return the mean of y for each row, (n,)."""
+        scores = self._predictors(X, offset)[:, 0]
+        return scores if self._params.family == "gaussian" else np.asarray(np.exp(scores))
+
+    def explain(self, X: Any) -> list[Explanation]:
+        """Return what each term adds to the predictor of each row; with the intercept they add up to it exactly."""
+        _, parts, cells = self._contributions(X)
+        gaussian = self._params.family == "gaussian"
+        found = []
+        for row in range(len(parts[0]) if parts else 0):
+            each = [
+                Contribution(term.name, cell[row], float(part[row, 0]))
+                for term, part, cell in zip(self.terms_, parts, cells, strict=True)
+            ]
+            total = self.intercept_ + sum(part.effect for part in each)
+            kept = tuple(sorted((part for part in each if part.effect != 0), key=lambda part: -abs(part.effect)))
+            found.append(
+                Explanation(
+                    prediction=total if gaussian else float(np.exp(total)),
+                    against=None,
+                    probability=None,
+                    base=self.intercept_,
+                    total=total,
+                    contributions=kept,
+                    unit=EXPECTED_NUMBER if gaussian else "log of the expected number",
+                    row=row,
+                )
+            )
+        return found
+
+
+def _scaled(term: AdditiveTerm, scale: float) -> AdditiveTerm:
+    return replace(term, values=term.values * scale, errors=term.errors * scale)
+
+
+def _read_term(at: int, settings: Any, arrays: Mapping[str, npt.NDArray[Any]], bins: list[ColumnBins]) -> AdditiveTerm:
+    """Return a term of a file."""
+    places = [int(place) for place in settings["columns"]]
+    if not all(0 <= place < len(bins) for place in places):
+        raise ValueError(f"term {at} is of column {max(places)}; the model has {len(bins)}")
+    values, errors = arrays[f"values.{at}"], arrays[f"errors.{at}"].astype(np.float64)
+    density = arrays[f"density.{at}"].astype(np.float64)
+    if len(places) == 1:
+        term = main_term(places[0], bins[places[0]], int(settings["monotone"]))
+    else:
+        groups = arrays[f"groups.{at}"].astype(np.int32)
+        height, width = map(int, settings["shape"])
+        if groups.shape != (2, 256) or groups[0].max() >= height or groups[1].max() >= width:
+            raise ValueError(f"term {at} has groups that do not fit its shape, {height} by {width}")
+        left, right = places
+        term = Term(
+            left,
+            right,
+            np.ascontiguousarray(groups[0] * width),
+            np.ascontiguousarray(groups[1]),
+            height,
+            width,
+            (bins[left].ordered, bins[right].ordered),
+            (bool(settings["missing"][0]), bool(settings["missing"][1])),
+        )
+    cells = values.reshape(term.cells, -1)
+    return show_term(term, cells, errors.reshape(cells.shape), density.ravel(), bins)

@@ -1,0 +1,176 @@
+"""Additive models as users see them."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.metrics import log_loss
+from sklearn.utils.estimator_checks import check_estimator
+
+import suffice
+from suffice import AdditiveClassifier, AdditiveRegressor
+
+FOLDS = "penalties and pairs are chosen on folds, in which a row of weight 2 is not two rows"
+DIFFERENT = {"check_sample_weight_equivalence_on_dense_data": FOLDS}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("model", [AdditiveClassifier(), AdditiveRegressor(), AdditiveRegressor(family="poisson")])
+def test_estimators_keep_the_conventions_of_scikit_learn(model: Any) -> None:
+    check_estimator(model, expected_failed_checks=DIFFERENT)
+
+
+def interacting(n: int = 600) -> tuple[pd.DataFrame, Any]:
+    """Return rows whose classes depend on the product of two columns, and on a category."""
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame(rng.uniform(-2, 2, size=(n, 3)), columns=["a", "b", "noise"])
+    table["kind"] = pd.Categorical.from_codes(rng.integers(0, 3, size=n), ["u", "v", "w"])
+    odds = 3 * table["a"] * table["b"] + table["kind"].cat.codes.to_numpy() - 1
+    return table, np.where(rng.uniform(size=n) < 1 / (1 + np.exp(-odds)), "yes", "no")
+
+
+def test_the_pair_that_interacts_is_found() -> None:
+    table, y = interacting()
+    model = AdditiveClassifier(interactions=1).fit(table, y)
+    assert model.term(("a", "b")).name == "a × b"
+    alone = AdditiveClassifier(interactions=0).fit(table, y)
+    test, truth = interacting(2000)
+    assert log_loss(truth, model.predict_proba(test)) < 0.7 * log_loss(truth, alone.predict_proba(test))
+
+
+@pytest.mark.parametrize("case", ["two classes", "three classes", "numbers", "counts"])
+def test_explanations_add_up_to_the_predictor(case: str) -> None:
+    if case in ("two classes", "three classes"):
+        table, y = interacting()
+        y = y if case == "two classes" else np.where(table["noise"] > 1, "maybe", y)
+        model: Any = AdditiveClassifier().fit(table, y)
+        scores = model.decision_function(table[:5])
+        for row, explanation in enumerate(model.explain(table[:5])):
+            total = explanation.base + sum(part.effect for part in explanation.contributions)
+            assert total == pytest.approx(explanation.total, abs=1e-10)
+            if case == "two classes":
+                sign = 1 if explanation.prediction == "yes" else -1
+                assert sign * scores[row] == pytest.approx(total, abs=1e-10)
+    else:
+        x, y = load_diabetes(return_X_y=True)
+        model = AdditiveRegressor(family="gaussian" if case == "numbers" else "poisson").fit(x, y)
+        for prediction, explanation in zip(model.predict(x[:5]), model.explain(x[:5]), strict=True):
+            total = explanation.base + sum(part.effect for part in explanation.contributions)
+            assert prediction == pytest.approx(total if case == "numbers" else np.exp(total), rel=1e-10)
+
+
+def test_terms_have_mean_zero_and_pairs_no_main_effects() -> None:
+    table, y = interacting()
+    for term in AdditiveClassifier(interactions=3).fit(table, y).terms_:
+        assert (term.density * term.values).sum() == pytest.approx(0.0, abs=1e-9)
+        if len(term.columns) == 2:
+            for axis in (0, 1):
+                np.testing.assert_allclose((term.density * term.values).sum(axis=axis), 0.0, atol=1e-7)
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+def test_a_monotone_term_rises_or_falls(direction: int) -> None:
+    x, y = load_diabetes(return_X_y=True, as_frame=True)
+    model = AdditiveRegressor(monotone={"bmi": direction, "s5": direction}).fit(x, y)
+    for name in ("bmi", "s5"):
+        steps = direction * np.diff(model.term(name).values[1:])
+        assert steps.min() >= -1e-10
+        assert not any(name in term.columns for term in model.terms_ if len(term.columns) == 2)
+    assert model.score(x, y) > (0.3 if direction == 1 else -0.1)
+
+
+def test_missing_cells_and_unknown_levels_have_bins_of_their_own() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=500), "c": rng.choice(["x", "y", None], size=500)})
+    table.loc[rng.uniform(size=500) < 0.3, "a"] = np.nan
+    y = np.where(table["a"].isna(), 5.0, table["a"]) + 0.1 * rng.normal(size=500)
+    model = AdditiveRegressor(interactions=0).fit(table, y)
+    assert model.predict(pd.DataFrame({"a": [np.nan], "c": ["x"]}))[0] == pytest.approx(5.0, abs=0.3)
+    assert model.term("c").labels[0] == ("missing", "other", "x", "y")
+    assert np.isfinite(model.predict(pd.DataFrame({"a": [0.0], "c": ["never seen"]}))).all()
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_a_model_is_saved_and_read_with_the_same_predictions(frame: Any, tmp_path: Path) -> None:
+    table, y = interacting()
+    given = frame(table.astype({"kind": str}).to_dict("list"))
+    model = AdditiveClassifier(class_weight="balanced").fit(given, y)
+    model.save(tmp_path / "model")
+    read = suffice.load(tmp_path / "model")
+    np.testing.assert_array_equal(read.predict_proba(given), model.predict_proba(given))
+    assert [term.name for term in read.terms_] == [term.name for term in model.terms_]
+    assert read.solution_ == model.solution_
+    assert read.classes_.tolist() == ["no", "yes"]
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(given), model.predict_proba(given))
+
+
+def test_a_term_is_edited_and_removed() -> None:
+    table, y = interacting()
+    model = AdditiveClassifier().fit(table, y)
+    before = model.decision_function(table)
+    effect = model.term("kind").values[2 + table["kind"].cat.codes.to_numpy()]
+    np.testing.assert_allclose(model.remove("kind").decision_function(table), before - effect, atol=1e-12)
+    values = model.term("a").values
+    np.testing.assert_allclose(
+        model.edit("a", values + 1.0).decision_function(table), before - effect + 1.0, atol=1e-12
+    )
+    with pytest.raises(ValueError, match="no term is called 'kind'; the terms are"):
+        model.edit("kind", values)
+    with pytest.raises(ValueError, match="must have the shape"):
+        model.edit("a", [1.0])
+
+
+def test_a_fit_is_the_same_for_any_number_of_threads() -> None:
+    x, y = load_breast_cancer(return_X_y=True)
+    one, two = (AdditiveClassifier(n_jobs=jobs).fit(x, y).decision_function(x) for jobs in (1, 2))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_an_offset_is_a_known_part_of_the_predictor() -> None:
+    rng = np.random.default_rng(0)
+    x, exposure = rng.uniform(size=(2000, 1)), rng.uniform(1, 20, size=2000)
+    y = rng.poisson(exposure * np.exp(x[:, 0]))
+    model = AdditiveRegressor(family="poisson").fit(x, y, offset=np.log(exposure))
+    np.testing.assert_allclose(model.predict([[0.2], [0.8]]), np.exp([0.2, 0.8]), rtol=0.15)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"max_bins": 300}, "max_bins must be a whole number from 2 to 254; got 300"),
+        ({"folds": 1}, "folds must be a whole number, 2 or more; got 1"),
+        ({"interactions": "some"}, "interactions must be 'auto'"),
+        ({"interactions": [("a", "z")]}, "interactions names 'z', which is no column of X"),
+        ({"monotone": {"kind": 1}}, "holds categories, which have no order"),
+        ({"monotone": {"a": 2}}, "must be 1 \\(rising\\)"),
+        ({"monotone": {"a": 1}, "interactions": [("a", "b")]}, "neither of them monotone"),
+    ],
+)
+def test_bad_parameters_are_named(parameters: dict[str, Any], message: str) -> None:
+    table, y = interacting(60)
+    with pytest.raises(ValueError, match=message):
+        AdditiveClassifier(**parameters).fit(table, y)
+
+
+def test_a_column_of_numbers_refuses_strings_later() -> None:
+    x, y = load_wine(return_X_y=True, as_frame=True)
+    model = AdditiveClassifier(interactions=0).fit(x, y)
+    with pytest.raises(ValueError, match="column 'ash' was learned as numbers; row 0 is 'high'"):
+        model.predict(x.astype({"ash": object}).assign(ash="high"))
+
+
+def test_models_are_neither_added_nor_reduced() -> None:
+    x, y = load_wine(return_X_y=True)
+    model = AdditiveClassifier(interactions=0).fit(x, y)
+    with pytest.raises(TypeError, match="cannot be added: their terms depend on all rows at once"):
+        model + model
+    with pytest.raises(TypeError, match="cannot forget rows"):
+        model.forget(x[:1], y[:1])
