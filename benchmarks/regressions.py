@@ -307,7 +307,7 @@ def text(name: str, x: Any, y: Any) -> Task:
     }
 
     def ours() -> Any:
-        return LogisticRegression(l2=1.0, fit_intercept=False, tol=1e-4).fit(x, y)
+        return LogisticRegression(C=1.0, fit_intercept=False, tol=1e-4).fit(x, y)
 
     def loss(model: Any) -> float:
         coef = model.coef_[0]

@@ -35,7 +35,7 @@ LEVELS: dict[float, dict[str, Any]] = {
     0.78: {"alpha": 0.1, "temperature": 1.0},  # 0.806
     0.80: {"alpha": 0.1, "temperature": 1.0},
     0.83: {"model": "complement", "alpha": 1.0, "temperature": 1.0},  # 0.842
-    0.85: {"model": "nb_logistic", "l2": 1.0},  # 0.869; the complement of words and pairs reaches 0.857, later
+    0.85: {"model": "nb_logistic", "C": 1.0},  # 0.869; the complement of words and pairs reaches 0.857, later
 }
 
 

@@ -64,13 +64,13 @@ SUMS = [
 ]
 OTHERS = [
     Case(
-        "nb_logistic", lambda **more: suffice.TextClassifier("nb_logistic", **more), TEXTS, Y, {"l2": 9.0, "alpha": 3.0}
+        "nb_logistic", lambda **more: suffice.TextClassifier("nb_logistic", **more), TEXTS, Y, {"C": 0.1, "alpha": 3.0}
     ),
-    Case("LogisticRegression", suffice.LogisticRegression, NUMBERS, Y, {"l2": 9.0}, {"fit_intercept": False}),
-    Case("three classes", suffice.LogisticRegression, NUMBERS, THREE, {"l2": 9.0}, {"fit_intercept": False}),
-    Case("SoftmaxRegression", suffice.SoftmaxRegression, NUMBERS, THREE, {"l2": 9.0}, {"fit_intercept": False}),
-    Case("PoissonRegressor", suffice.PoissonRegressor, NUMBERS, COUNTS[:, 0], {"l2": 9.0}, {"fit_intercept": False}),
-    Case("GammaRegressor", suffice.GammaRegressor, NUMBERS, np.exp(Z), {"l2": 9.0}, {"fit_intercept": False}),
+    Case("LogisticRegression", suffice.LogisticRegression, NUMBERS, Y, {"C": 0.1}, {"fit_intercept": False}),
+    Case("three classes", suffice.LogisticRegression, NUMBERS, THREE, {"C": 0.1}, {"fit_intercept": False}),
+    Case("SoftmaxRegression", suffice.SoftmaxRegression, NUMBERS, THREE, {"C": 0.1}, {"fit_intercept": False}),
+    Case("PoissonRegressor", suffice.PoissonRegressor, NUMBERS, COUNTS[:, 0], {"alpha": 9.0}, {"fit_intercept": False}),
+    Case("GammaRegressor", suffice.GammaRegressor, NUMBERS, np.exp(Z), {"alpha": 9.0}, {"fit_intercept": False}),
     Case(
         "GLM",
         lambda **more: suffice.GLM(**{"family": "poisson", **more}),

@@ -36,11 +36,11 @@ Y = (X[:, 0] + RANDOM.normal(size=300) > 0).astype(int)
 
 MODELS = [
     LogisticRegression(),
-    LogisticRegression(l1=1.0),
-    LogisticRegression(penalty="firth"),
-    LogisticRegression(solver="batch", l2=10.0, tol=1e-3),
+    LogisticRegression(C=1.0, l1_ratio=1.0),
+    LogisticRegression(bias_reduction=True),
+    LogisticRegression(solver="batch", C=0.1, tol=1e-3),
     LogisticRegression(solver="stochastic", max_iter=5, tol=0.1),
-    SoftmaxRegression(l2=1.0),
+    SoftmaxRegression(C=1.0),
     PoissonRegressor(),
     GammaRegressor(),
     GLM("poisson"),
@@ -103,7 +103,7 @@ def test_expectation_maximisation_is_watched():
 
 def test_pipelines_and_searches_are_watched():
     pipeline = make_pipeline(StandardScaler(), LogisticRegression())
-    search = GridSearchCV(pipeline, {"logisticregression__l2": [0.1, 1.0]}, cv=2)
+    search = GridSearchCV(pipeline, {"logisticregression__C": [1.0, 10.0]}, cv=2)
     found = watched(search, X, Y)
     assert {now.rows for now in found} == {150, 300}
     assert sum(now.passes == 1 for now in found) == 5
@@ -204,7 +204,7 @@ class Source:
 
 STREAMED = [
     LogisticRegression(),
-    PoissonRegressor(l2=1.0),
+    PoissonRegressor(alpha=1.0),
     GammaRegressor(),
     LinearRegression("newton"),
     Perceptron(tol=0.1),

@@ -155,7 +155,7 @@ def test_every_format_of_scipy_is_read():
 def test_stored_values_that_belong_to_no_row_are_not_read():
     longer = ROWS.copy()
     longer.data, longer.indices = np.append(ROWS.data, 7.0), np.append(ROWS.indices, np.int32(10**6))
-    for model in (suffice.MultinomialNB(), suffice.NBLogisticRegression(), suffice.PoissonRegressor(l2=1.0)):
+    for model in (suffice.MultinomialNB(), suffice.NBLogisticRegression(), suffice.PoissonRegressor(alpha=1.0)):
         one, other = clone(model).fit(ROWS, Y), clone(model).fit(longer, Y)
         assert np.array_equal(one.predict(ROWS), other.predict(longer))
 
@@ -197,8 +197,8 @@ def test_sums_that_do_not_fit_in_memory_are_refused_in_words():
     [
         (suffice.MultinomialNB(), 1 / 24, "sums and parameters of 2 classes"),
         (suffice.GaussianNB(), 1 / 40, "sums and parameters of 2 classes"),
-        (suffice.LogisticRegression(l2=1.0), 1 / 24, "theta, its gradient and coef_"),
-        (suffice.SoftmaxRegression(l2=1.0), 1 / 24, "theta, its gradient and coef_"),
+        (suffice.LogisticRegression(C=1.0), 1 / 24, "theta, its gradient and coef_"),
+        (suffice.SoftmaxRegression(C=1.0), 1 / 24, "theta, its gradient and coef_"),
         (suffice.GLM("poisson"), 1 / 24, "theta, its gradient and coef_"),
     ],
 )
@@ -274,9 +274,9 @@ def test_one_weight_or_exposure_stands_for_every_row() -> None:
     for weight in (2.0, torch.full((6,), 2.0)):
         np.testing.assert_array_equal(suffice.GaussianNB().fit(x, Y, sample_weight=weight).class_count_, [6.0, 6.0])
     counts = np.array([1.0, 3.0, 0.0, 2.0, 2.0, 1.0])
-    expected = suffice.PoissonRegressor(l2=1.0).fit(x, counts, exposure=np.full(6, 2.0)).coef_
+    expected = suffice.PoissonRegressor(alpha=1.0).fit(x, counts, exposure=np.full(6, 2.0)).coef_
     for exposure in (2.0, torch.full((6,), 2.0)):
-        model = suffice.PoissonRegressor(l2=1.0).fit(x, counts, exposure=exposure)
+        model = suffice.PoissonRegressor(alpha=1.0).fit(x, counts, exposure=exposure)
         np.testing.assert_array_equal(model.coef_, expected)
 
 

@@ -17,9 +17,9 @@ from suffice.solvers.truncated_newton import TruncatedNewton
 
 TITLE = "Ng and Jordan 2002: discriminative against generative classifiers"
 ARCHIVES = ["20news-bydate", "sentiment", "sms-spam", "uci"]
-#: By kind of features: the number of random splits, and the l2 of logistic regression.
+#: By kind of features: the number of random splits, and the C of logistic regression.
 SPLITS = {"numbers": 60, "names": 60, "words": 20}
-PENALTIES = {"numbers": 0.01, "names": 0.01, "words": 1.0}
+INVERSE_PENALTIES = {"numbers": 100.0, "names": 100.0, "words": 1.0}
 SMALLEST, LARGEST, STEPS = 10, 4000, 9  # training rows
 HELD = 2000  # test rows at most
 
@@ -97,7 +97,7 @@ def errors(problem: Problem, rows: Any, linear: Any, train: Any, test: Any) -> t
         z, more = z[:, seen], more[:, seen]
     # One-hot columns are collinear, which Newton's method handles; with more words than rows, the Hessian is too large.
     solver = TruncatedNewton(1e-5) if problem.kind == "words" else Newton(1e-5)
-    discriminative = LogisticRegression(l2=PENALTIES[problem.kind], inference=False, solver=solver)
+    discriminative = LogisticRegression(C=INVERSE_PENALTIES[problem.kind], inference=False, solver=solver)
     return (
         1 - generative.fit(x, problem.y[train]).score(held, problem.y[test]),
         1 - discriminative.fit(z, problem.y[train]).score(more, problem.y[test]),
@@ -168,11 +168,11 @@ def run() -> str:
         f"{SPLITS['numbers']} random splits, {SPLITS['words']} for words. Numbers: Gaussians with one variance per "
         "feature for both classes (a hundredth of it the features' mean, so that none is 0), the generative "
         "counterpart of logistic regression; names: categories with α = 1, a missing cell is a category; words: the "
-        f"multinomial model with α = 1. Logistic regression has l2 = {PENALTIES['numbers']:g} "
-        f"({PENALTIES['words']:g} for words), since small samples are separable and the likelihood has no maximum "
-        "then; numbers are scaled by the standard deviations of the training rows. Different from the paper: eight of "
-        "its fifteen tables, mushroom and the texts are added, fewer splits, and at least one row of each class in "
-        "every training set."
+        f"multinomial model with α = 1. Logistic regression has C = {INVERSE_PENALTIES['numbers']:g} "
+        f"({INVERSE_PENALTIES['words']:g} for words), since small samples are separable and the likelihood has no "
+        "maximum then; numbers are scaled by the standard deviations of the training rows. Different from the paper: "
+        "eight of its fifteen tables, mushroom and the texts are added, fewer splits, and at least one row of each "
+        "class in every training set."
     )
 
 

@@ -48,7 +48,7 @@ def run() -> str:
         f"{markdown(header, rows)}\n\n"
         "Ten folds of shuffled rows; tokens are separated by blanks; presence of tokens, not counts. Naive Bayes has "
         "α = 1. Different from the paper: the folds; the vocabulary is that of all rows; `NBLogisticRegression` with "
-        f"default settings (α = {ratios.alpha}, l2 = {ratios.l2} towards naive Bayes), with the logistic loss instead "
+        f"default settings (α = {ratios.alpha}, C = {ratios.C} towards naive Bayes), with the logistic loss instead "
         "of a support-vector machine."
     )
 

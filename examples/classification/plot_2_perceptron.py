@@ -31,7 +31,7 @@ for seed in range(8):
 axes[0].set_title("perceptron, 8 orders of the rows")
 
 # The likelihood of separable rows has no maximum; with a ridge penalty it has one.
-logistic = LogisticRegression(l2=1.0).fit(x, y)
+logistic = LogisticRegression(C=1.0).fit(x, y)
 grid = np.stack(np.meshgrid(np.linspace(*ends, 120), np.linspace(-3.2, 3.2, 90)), axis=-1)
 share = logistic.predict_proba(grid.reshape(-1, 2))[:, 1].reshape(grid.shape[:2])
 shades = axes[1].contourf(grid[..., 0], grid[..., 1], share, levels=np.linspace(0, 1, 11), cmap="RdBu_r", alpha=0.6)

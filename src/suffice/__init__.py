@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Ridge,
         RidgeCV,
         SoftmaxRegression,
+        TweedieRegressor,
         anova,
     )
     from suffice.generative import (
@@ -79,6 +80,7 @@ _MODULES = {
             "Ridge",
             "RidgeCV",
             "SoftmaxRegression",
+            "TweedieRegressor",
             "anova",
         ),
         "suffice.discriminative",
@@ -123,6 +125,7 @@ __all__ = [
     "SoftmaxRegression",
     "TableModel",
     "TextClassifier",
+    "TweedieRegressor",
     "__version__",
     "anova",
     "fit",

@@ -71,7 +71,7 @@ def progress(callback: Callable[[Progress], object]) -> Iterator[None]:
     >>> from suffice import LogisticRegression
     >>> values = []
     >>> with progress(lambda now: values.append(round(now.value, 3))):
-    ...     model = LogisticRegression(l2=1.0).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    ...     model = LogisticRegression(C=1.0).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     >>> values
     [2.773, 1.854, 1.849, 1.849, 1.849]
     """

@@ -164,10 +164,14 @@ LINEAR = [
 ]
 ITERATED = [
     Case("LogisticRegression", lambda: suffice.LogisticRegression(tol=1e-12), targets=two_classes),
-    Case("LogisticRegression, three classes", lambda: suffice.LogisticRegression(l2=1.0, tol=1e-12)),
-    Case("LogisticRegression, l1", lambda: suffice.LogisticRegression(l1=2.0, tol=1e-12), targets=two_classes),
+    Case("LogisticRegression, three classes", lambda: suffice.LogisticRegression(C=1.0, tol=1e-12)),
     Case(
-        "LogisticRegression, balanced", lambda: suffice.LogisticRegression(l2=0.1, class_weight="balanced", tol=1e-12)
+        "LogisticRegression, l1",
+        lambda: suffice.LogisticRegression(C=0.5, l1_ratio=1.0, tol=1e-12),
+        targets=two_classes,
+    ),
+    Case(
+        "LogisticRegression, balanced", lambda: suffice.LogisticRegression(C=10.0, class_weight="balanced", tol=1e-12)
     ),
     Case(
         "LogisticRegression, class weights",
@@ -177,7 +181,7 @@ ITERATED = [
     Case(
         "LogisticRegression, HC1", lambda: suffice.LogisticRegression(covariance="HC1", tol=1e-12), targets=two_classes
     ),
-    Case("SoftmaxRegression", lambda: suffice.SoftmaxRegression(l2=0.1, tol=1e-12)),
+    Case("SoftmaxRegression", lambda: suffice.SoftmaxRegression(C=10.0, tol=1e-12)),
     Case(
         "PoissonRegressor, offset",
         lambda: suffice.PoissonRegressor(tol=1e-12),
@@ -211,7 +215,7 @@ ITERATED = [
     Case("NBLogisticRegression", lambda: suffice.NBLogisticRegression(tol=1e-13), counted, two_classes, tolerance=1e-5),
     Case(
         "NBLogisticRegression, auto",
-        lambda: suffice.NBLogisticRegression(l2="auto", tol=1e-13),
+        lambda: suffice.NBLogisticRegression(C="auto", tol=1e-13),
         counted,
         tolerance=1e-5,
     ),

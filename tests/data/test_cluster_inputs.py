@@ -240,8 +240,8 @@ def test_dask_chunks_may_be_sparse(dask_cluster: Dask, kind: Callable[..., Any])
     rows = numeric()
     dense = np.where(np.abs(rows[["a", "b"]]) > 0.5, rows[["a", "b"]], 0.0)
     there = dask_cluster.array(dense, SIZES).map_blocks(kind)
-    model = LogisticRegression(l2=1.0, tol=1e-12).fit(there, dask_cluster.array(rows["y"], SIZES))
-    here = LogisticRegression(l2=1.0, tol=1e-12).fit(kind(dense), rows["y"])
+    model = LogisticRegression(C=1.0, tol=1e-12).fit(there, dask_cluster.array(rows["y"], SIZES))
+    here = LogisticRegression(C=1.0, tol=1e-12).fit(kind(dense), rows["y"])
     np.testing.assert_allclose(model.theta_, here.theta_, rtol=1e-10)
     np.testing.assert_allclose(model.predict_proba(there).compute(), here.predict_proba(dense), rtol=1e-10)
 
@@ -473,10 +473,8 @@ def test_dask_columns_that_depend_on_others_are_named(dask_here: Dask) -> None:
 
 def test_many_parameters_of_dask_rows_go_without_a_matrix(dask_here: Dask) -> None:
     x, y = np.random.default_rng(0).normal(size=(ROWS, 2100)), numeric()["y"].to_numpy()
-    model = LogisticRegression(l2=10.0).fit(dask_here.array(x, SIZES), dask_here.array(y, SIZES))
-    np.testing.assert_allclose(
-        model.predict_proba(x), LogisticRegression(l2=10.0).fit(x, y).predict_proba(x), rtol=1e-6
-    )
+    model = LogisticRegression(C=0.1).fit(dask_here.array(x, SIZES), dask_here.array(y, SIZES))
+    np.testing.assert_allclose(model.predict_proba(x), LogisticRegression(C=0.1).fit(x, y).predict_proba(x), rtol=1e-6)
 
 
 def test_dask_rows_are_answered_with_their_offsets() -> None:

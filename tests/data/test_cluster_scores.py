@@ -45,7 +45,7 @@ CASES = {
     "GaussianNB": (GaussianNB(), "kind"),
     "GDA": (GDA(), "kind"),
     "MixedNB": (MixedNB(), "kind"),
-    "LogisticRegression": (LogisticRegression(l2=0.1), "kind"),
+    "LogisticRegression": (LogisticRegression(C=10.0), "kind"),
     "PoissonRegressor": (PoissonRegressor(), "calls"),
     "LinearRegression": (LinearRegression(), "price"),
     "LinearRegression of two": (LinearRegression(), ["price", "rent"]),

@@ -197,15 +197,15 @@ def test_partial_fit_learns_the_parts_in_order(dask_here: Dask, make: Any, targe
 
 def test_truncated_newton_finds_the_optimum_of_dask_rows(dask_here: Dask) -> None:
     there = dask_here.array(numbers()), dask_here.array(two_classes()), dask_here.array(weights())
-    model = LogisticRegression(solver=TruncatedNewton(1e-12), l2=1.0).fit(*there)
-    here = LogisticRegression(l2=1.0, tol=1e-12).fit(numbers(), two_classes(), weights())
+    model = LogisticRegression(solver=TruncatedNewton(1e-12), C=1.0).fit(*there)
+    here = LogisticRegression(C=1.0, tol=1e-12).fit(numbers(), two_classes(), weights())
     assert model.solution_.converged
     np.testing.assert_allclose(model.theta_, here.theta_, **CLOSE)
 
 
 def test_stochastic_steps_go_through_the_parts_in_order(dask_here: Dask) -> None:
     def steps() -> LogisticRegression:
-        return LogisticRegression(solver="stochastic", l2=1.0, tol=0.1)
+        return LogisticRegression(solver="stochastic", C=1.0, tol=0.1)
 
     parts = cut(pd.DataFrame(numbers()).assign(y=two_classes()), SIZES[1:])
     stream = [(part[[0, 1, 2]].to_numpy(), part["y"].to_numpy()) for part in parts]
@@ -218,7 +218,7 @@ def test_stochastic_steps_go_through_the_parts_in_order(dask_here: Dask) -> None
 @pytest.mark.parametrize(
     ("model", "targets"),
     [
-        (LogisticRegression(l2=1.0, tol=1e-12), two_classes),
+        (LogisticRegression(C=1.0, tol=1e-12), two_classes),
         (LinearRegression(covariance="HC0"), real),
         (LinearRegression(solver="newton"), real),
     ],

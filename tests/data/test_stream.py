@@ -59,10 +59,10 @@ def small_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 MODELS = {
     "logistic": (LogisticRegression(), CLASSES),
-    "logistic, l1": (LogisticRegression(l1=2.0), CLASSES),
+    "logistic, l1": (LogisticRegression(C=0.5, l1_ratio=1.0), CLASSES),
     "logistic, balanced": (LogisticRegression(class_weight="balanced"), CLASSES),
-    "logistic, firth": (LogisticRegression(penalty="firth"), CLASSES),
-    "softmax, l2": (SoftmaxRegression(l2=1.0), np.where(X[:, 0] > 1, "maybe", CLASSES)),
+    "logistic, firth": (LogisticRegression(bias_reduction=True), CLASSES),
+    "softmax, l2": (SoftmaxRegression(C=1.0), np.where(X[:, 0] > 1, "maybe", CLASSES)),
     "poisson, HC3": (PoissonRegressor(covariance="HC3"), COUNTS),
     "gaussian, log": (GLM("gaussian", "log"), np.exp(NUMBERS / 4)),
     "linear, HC1": (LinearRegression(covariance="HC1"), NUMBERS),
@@ -90,7 +90,7 @@ def test_a_generative_model_of_a_function_that_starts_a_stream_is_that_of_the_ro
 
 def test_sparse_rows_and_weights_stream() -> None:
     x, weight = sparse.csr_array(np.maximum(X, 0)), RNG.random(ROWS)
-    for model in (MultinomialNB(), LogisticRegression(l2=1.0)):
+    for model in (MultinomialNB(), LogisticRegression(C=1.0)):
         expected = model.fit(x, CLASSES, sample_weight=weight).predict_proba(x)
         found = model.fit(batches(x, CLASSES, weight)).predict_proba(x)
         np.testing.assert_allclose(found, expected, rtol=1e-6)

@@ -126,7 +126,7 @@ def test_naive_bayes_logistic_regression_follows_the_attributes() -> None:
 
 def test_three_classes_are_those_of_scikit_learn_after_an_assignment() -> None:
     x, y = rows(CASES[2])
-    model, reference = LogisticRegression(l2=1.0).fit(x, y), Reference(tol=1e-10).fit(x, y)
+    model, reference = LogisticRegression(C=1.0).fit(x, y), Reference(tol=1e-10).fit(x, y)
     for each in (model, reference):
         each.coef_ = np.arange(9.0).reshape(3, 3) / 5
         each.intercept_ = np.array([0.1, 0.0, -0.1])

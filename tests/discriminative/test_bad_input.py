@@ -20,6 +20,7 @@ from suffice import (
     PoissonRegressor,
     Ridge,
     SoftmaxRegression,
+    TweedieRegressor,
     solvers,
 )
 
@@ -34,7 +35,18 @@ def broken(value: float) -> np.ndarray:
 
 
 COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
-    "negative l2": (lambda: LogisticRegression(l2=-1.0).fit(X, Y), "l2 must be a finite number, 0 or more; got -1.0"),
+    "negative l2": (lambda: GLM(l2=-1.0).fit(X, Y), "l2 must be a finite number, 0 or more; got -1.0"),
+    "negative C": (lambda: LogisticRegression(C=-1.0).fit(X, Y), "C must be a number above 0, inf without a penalty"),
+    "C of 0": (lambda: LogisticRegression(C=0).fit(X, Y), "C must be a number above 0, inf without a penalty; got 0"),
+    "share of l1": (lambda: LogisticRegression(l1_ratio=2).fit(X, Y), "l1_ratio must be a number from 0 to 1; got 2"),
+    "l1_ratio None": (lambda: LogisticRegression(l1_ratio=None).fit(X, Y), "l1_ratio must be a number from 0 to 1"),
+    "alpha": (lambda: PoissonRegressor(alpha=-1).fit(X, Y), "alpha must be a finite number, 0 or more; got -1"),
+    "power": (lambda: TweedieRegressor(power=0.5).fit(X, Y), "power must be 0 .*; got 0.5"),
+    "link of a power": (lambda: TweedieRegressor(link="logit").fit(X, Y), "link must be 'auto', 'identity' or 'log'"),
+    "a solver that penalises the intercept": (
+        lambda: LogisticRegression(solver="liblinear").fit(X, Y),
+        "no solver 'liblinear', which penalises the intercept: use 'auto'",
+    ),
     "negative alpha": (lambda: Lasso(-0.5).fit(X, Y), "alpha must be a finite number, 0 or more; got -0.5"),
     "alpha of a name": (lambda: Ridge("strong").fit(X, Y), "alpha must be a finite number, 0 or more, or one for each"),
     "alphas": (lambda: Ridge([1.0, 2.0]).fit(X, Y), "Number of targets and number of penalties .* 2 != 1"),
@@ -45,7 +57,7 @@ COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
     "no steps": (lambda: GLM(max_iter=0).fit(X, Y), "max_iter must be a whole number, 1 or more; got 0"),
     "solver": (lambda: GLM(solver="magic").fit(X, Y), "solver must be one of auto, newton, batch, stochastic"),
     "linear solver": (lambda: LinearRegression("magic").fit(X, Y), "solver must be one of"),
-    "l1 by gradient": (lambda: GLM(l1=1.0, solver="batch").fit(X, Y), "l1 > 0 needs solver='auto' or 'newton'"),
+    "l1 by gradient": (lambda: GLM(l1=1.0, solver="batch").fit(X, Y), "l1 = 1 needs solver='auto' or 'newton'"),
     "covariance": (lambda: GLM(covariance="HC9").fit(X, Y), "covariance must be one of classical, HC0"),
     "inference": (lambda: GLM(inference="maybe").fit(X, Y), "inference must be True, False or 'auto'"),
     "family": (lambda: GLM("cauchy").fit(X, Y), "there is no regression for 'cauchy'; there is for: gaussian"),
@@ -89,10 +101,10 @@ COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: LogisticRegression().partial_fit(X, Y, classes=[0, 1]).partial_fit(X, Y, classes=[0, 2]),
         r"`classes=\[0, 2\]` is not the same as on last call to partial_fit",
     ),
-    "penalty": (lambda: LogisticRegression(penalty="l2").fit(X, Y), "penalty must be None or 'firth'"),
-    "firth and l2": (lambda: LogisticRegression(penalty="firth", l2=1.0).fit(X, Y), "replaces l2 and l1"),
+    "bias_reduction": (lambda: LogisticRegression(bias_reduction="yes").fit(X, Y), "bias_reduction must be True or F"),
+    "firth and C": (lambda: LogisticRegression(bias_reduction=True, C=1.0).fit(X, Y), "is a penalty itself: leave C"),
     "firth of three": (
-        lambda: LogisticRegression(penalty="firth").fit(X, np.arange(6) % 3),
+        lambda: LogisticRegression(bias_reduction=True).fit(X, np.arange(6) % 3),
         "for two classes; y has 3",
     ),
     "long step": (
@@ -100,7 +112,7 @@ COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
         r"step=10 is too long: .* try step=",
     ),
     "long steps": (
-        lambda: LogisticRegression(solver=solvers.StochasticGradient(step=1e9), l2=1.0).fit(X, Y),
+        lambda: LogisticRegression(solver=solvers.StochasticGradient(step=1e9), C=1.0).fit(X, Y),
         r"step=1e\+09 is too long: .* try step=",
     ),
     "width": (lambda: GLM().fit(X, Y).predict(X[:, :1]), "X has 1 features, but GLM is expecting 2"),
@@ -108,7 +120,10 @@ COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
     "interval of": (lambda: GLM().fit(X, Y).predict_interval(X, of="all"), "of must be 'mean' or 'observation'; got"),
     "too few rows": (lambda: LinearRegression().fit(X[:3], Y[:3]).predict_interval(X), "there is no interval"),
     "scale of an error": (lambda: GLM().fit(X, Y).predict_se(X, scale="log"), "scale must be 'link' or 'mean'; got"),
-    "no interval of a lasso": (lambda: GLM(l1=0.1).fit(X, Y).predict_interval(X), "there is no .*: l1 > 0"),
+    "no interval of a lasso": (
+        lambda: GLM(l1=0.1).fit(X, Y).predict_interval(X),
+        "there is no .*: l1 = 0.1: coefficients set to zero",
+    ),
     "no interval of classes": (
         lambda: LogisticRegression().fit(X, np.arange(len(Y)) % 2).predict_interval(X, of="observation"),
         "an observation is a class, which has no interval: give of='mean'",
@@ -223,8 +238,8 @@ def test_complaints_name_the_value_and_the_cure(name: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"l1": 2}, r"LinearRegression has no parameter l1: l1=2 on n rows is Lasso\(alpha=2 / n\)"),
-        ({"l2": 3}, r"LinearRegression has no parameter l2: l2=3 is Ridge\(alpha=3\)"),
+        ({"l1": 2}, r"LinearRegression has no l1: use Lasso\(alpha=2 / n\), with n the total weight of the rows"),
+        ({"l2": 3}, r"LinearRegression has no l2: use Ridge\(alpha=3\)"),
         ({"smoothing": 1}, "unexpected keyword argument 'smoothing'"),
     ],
 )
@@ -245,7 +260,7 @@ def test_the_row_that_is_named_is_the_callers() -> None:
     wide.data[-1] = np.inf
     row, column = np.argwhere(~np.isfinite(wide.toarray()))[0]
     with pytest.raises(ValueError, match=rf"X\[{row}, {column}\] is inf"):
-        LogisticRegression(l2=1.0).fit(wide, np.arange(500) % 2)
+        LogisticRegression(C=1.0).fit(wide, np.arange(500) % 2)
 
 
 def test_a_refused_batch_leaves_a_linear_model_as_it_was() -> None:

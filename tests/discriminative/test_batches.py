@@ -95,15 +95,24 @@ def test_units_of_columns_do_not_matter(scale: float) -> None:
     np.testing.assert_allclose(model.coef_ * [1.0, scale, 1.0], best, atol=0.05)
 
 
-@pytest.mark.parametrize("settings", [{"l2": 3.0}, {"l1": 3.0}, {"penalty": "firth"}], ids=str)
+@pytest.mark.parametrize("settings", [{"C": 1 / 3}, {"C": 1 / 3, "l1_ratio": 1.0}, {"bias_reduction": True}], ids=str)
 @pytest.mark.parametrize("case", [CASES[1], CASES[2]], ids=lambda case: case.name)
 def test_penalties_are_those_of_a_fit_to_all_rows(case: Case, settings: Any) -> None:
-    if settings.get("penalty") and case.name != "logistic":
+    if settings.get("bias_reduction") and case.name != "logistic":
         pytest.skip("it is for two classes")
     x, y = rows(case, 120)
     model = feed(case.make(**settings), x, y, 7)
     best = case.make(**settings).fit(x, y).theta_
     assert np.abs(model.theta_ - best).max() < 0.05 * np.abs(best).max()
+
+
+@pytest.mark.parametrize("size", [7, 40])
+def test_a_penalty_beside_the_mean_grows_with_the_rows(size: int) -> None:
+    x, y = rows(next(case for case in CASES if case.name == "poisson"), 120)
+    model = feed(PoissonRegressor(alpha=0.3), x, y, size)
+    np.testing.assert_allclose(model.theta_, PoissonRegressor(alpha=0.3).fit(x, y).theta_, atol=0.02)
+    model = PoissonRegressor(alpha=0.3).fit(x[:60], y[:60]).partial_fit(x[60:], y[60:])  # the parabola of a fit
+    np.testing.assert_allclose(model.theta_, PoissonRegressor(alpha=0.3).fit(x, y).theta_, atol=0.02)
 
 
 def test_weights_and_offsets_of_some_batches() -> None:
@@ -217,15 +226,15 @@ def test_linear_regression_row_by_row_refuses_sums(tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.theta_, model.theta_)
 
 
-@pytest.mark.parametrize(("l1", "far"), [(1.0, 0.0), (0.0, 2000.0)], ids=["l1", "columns far from zero"])
-def test_batches_after_a_fit_are_learned_where_other_rows_come(l1: float, far: float) -> None:
+@pytest.mark.parametrize(("c", "far"), [(1.0, 0.0), (np.inf, 2000.0)], ids=["l1", "columns far from zero"])
+def test_batches_after_a_fit_are_learned_where_other_rows_come(c: float, far: float) -> None:
     random = np.random.default_rng(0)
 
     def drawn(column: int) -> tuple[np.ndarray, np.ndarray]:
         x = random.normal(size=(200, 3))
         return x + np.array([far, 0.0, 0.0]), (x[:, column] + 0.5 * random.normal(size=200) > 0).astype(int)
 
-    model = LogisticRegression(l1=l1).fit(*drawn(0))
+    model = LogisticRegression(C=c, l1_ratio=1.0).fit(*drawn(0))
     before = model.theta_.copy()
     assert np.abs(model.partial_fit(*drawn(0)).theta_[1:] - before[1:]).max() < 1.0
     for _ in range(8):

@@ -219,7 +219,10 @@ def test_a_collinear_column_has_no_influence_of_its_own() -> None:
             "diagnostics need one target",
         ),
         (lambda x, y: Lasso(0.1).fit(x, y).diagnostics(x, y), "there are no diagnostics: alpha = 0.1: coefficients"),
-        (lambda x, y: PoissonRegressor(l1=1.0).fit(x, y).diagnostics(x, y), "there are no diagnostics under l1 > 0"),
+        (
+            lambda x, y: PoissonRegressor(alpha=1.0, l1_ratio=1.0).fit(x, y).diagnostics(x, y),
+            "there are no diagnostics under an l1",
+        ),
         (
             lambda x, y: SoftmaxRegression().fit(x, y % 3).diagnostics(x, y % 3),
             "diagnostics need one linear predictor per row",

@@ -180,7 +180,7 @@ def test_firths_profile_is_finite_where_classes_are_separated() -> None:
     """At its ends the penalised likelihood, maximised by another program, has fallen by the quantile."""
     data = r_data("separated")
     x, y = np.column_stack([data["x1"], data["x2"]]), data["y"]
-    model = LogisticRegression(penalty="firth", tol=1e-12).fit(x, y)
+    model = LogisticRegression(bias_reduction=True, tol=1e-12).fit(x, y)
     found = np.asarray(model.confint(method="profile", X=x, y=y))
     design = np.column_stack([np.ones(len(y)), x])
 
@@ -206,7 +206,7 @@ def test_firths_profile_is_finite_where_classes_are_separated() -> None:
 def test_firths_profile_is_of_the_rows_of_the_fit() -> None:
     x = np.random.default_rng(0).normal(size=(40, 1))
     y = np.arange(40) % 2
-    model = LogisticRegression(penalty="firth").fit(x, y)
+    model = LogisticRegression(bias_reduction=True).fit(x, y)
     assert "the coefficients are Firth's" in str(model.summary())
     with pytest.raises(ValueError, match="needs the rows of the fit, and theta is not the optimum of these rows"):
         model.confint(method="profile", X=x[::-1], y=y)
@@ -396,7 +396,7 @@ def test_wald_and_score_tests_are_those_of_statsmodels() -> None:
             "models of the same rows are compared; these have 90 and 100 rows",
         ),
         (
-            lambda m, s, rows: anova(PoissonRegressor(l2=1.0).fit(**rows)),
+            lambda m, s, rows: anova(PoissonRegressor(alpha=1.0).fit(**rows)),
             "deviances of penalised fits do not give a test",
         ),
         (lambda m, s, rows: anova("model"), "anova is for fitted regressions; got 'model'"),
@@ -445,9 +445,9 @@ def test_a_beta_regression_has_profiles_and_likelihood_ratios() -> None:
 def test_classes_treated_alike_by_a_penalty_have_no_profile() -> None:
     rng = np.random.default_rng(8)
     x, y = rng.normal(size=(60, 2)), rng.integers(0, 3, 60)
-    model = LogisticRegression(l2=1.0).fit(x, y)
+    model = LogisticRegression(C=1.0).fit(x, y)
     with pytest.raises(ValueError, match="of more than two classes with a penalty are not available"):
         model.confint(method="profile", X=x, y=y)
-    softmax = SoftmaxRegression(l2=1.0).fit(x, y)
+    softmax = SoftmaxRegression(C=1.0).fit(x, y)
     wald, found = np.asarray(softmax.confint()), np.asarray(softmax.confint(method="profile", X=x, y=y))
     np.testing.assert_allclose(found, wald, atol=0.1)

@@ -19,7 +19,7 @@ CLASSES = np.array([0, 1, 1, 0, 2, 1])
 MODELS = [
     (LinearRegression(), CLASSES + 0.5),
     (LogisticRegression(), CLASSES > 0),
-    (LogisticRegression(penalty="firth"), CLASSES > 0),
+    (LogisticRegression(bias_reduction=True), CLASSES > 0),
     (SoftmaxRegression(), CLASSES),
     (GLM("poisson"), CLASSES),
     (GLM("gamma", "log", covariance="HC3"), CLASSES + 0.5),

@@ -104,7 +104,7 @@ def test_ends_stay_in_the_range_of_the_mean() -> None:
 
 @pytest.mark.needs("torch")
 @pytest.mark.parametrize(
-    "model", [PoissonRegressor(), LogisticRegression(), GLM("beta"), LogisticRegression(l2=1.0)], ids=str
+    "model", [PoissonRegressor(), LogisticRegression(), GLM("beta"), LogisticRegression(C=1.0)], ids=str
 )
 def test_every_kind_of_rows_has_the_same_intervals(model: Any) -> None:
     import torch
@@ -140,7 +140,7 @@ def test_collinear_columns_leave_errors_of_predictions_as_they_are(tmp_path: Pat
 
 def test_separated_classes_have_intervals_under_firths_penalty() -> None:
     x = np.arange(8.0)[:, None]
-    low, high = LogisticRegression(penalty="firth").fit(x, np.arange(8) > 3).predict_interval(x)
+    low, high = LogisticRegression(bias_reduction=True).fit(x, np.arange(8) > 3).predict_interval(x)
     assert ((low >= 0) & (low < high) & (high <= 1)).all()
 
 

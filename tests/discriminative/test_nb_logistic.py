@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import suffice
 from suffice import MultinomialNB, NBLogisticRegression
-from suffice.discriminative.nb_logistic import PENALTIES, Corrected, Texts
+from suffice.discriminative.nb_logistic import CANDIDATES, Corrected, Texts
 from suffice.kernels import ThreadEngine
 
 CLASSES = [2, 3, 4]
@@ -50,7 +50,7 @@ def rows_of(x: np.ndarray, binarize: float | None, norm: str | None) -> tuple[np
 def direct(x: np.ndarray, y: np.ndarray, **settings: Any) -> tuple[np.ndarray, np.ndarray, float]:
     """Return coefficients, intercepts and the least value of the stated objective, by a general minimiser."""
     full = {**NBLogisticRegression().get_params(), **settings}
-    classes, alpha, l2, intercept = int(y.max()) + 1, full["alpha"], full["l2"], full["fit_intercept"]
+    classes, alpha, l2, intercept = int(y.max()) + 1, full["alpha"], 1 / full["C"], full["fit_intercept"]
     counted, rows = rows_of(x, full["binarize"], full["norm"])
     ratios = plain_ratios(counted, y, alpha, classes)
     towards = full["towards"] * (1.0 if classes == 2 else 0.5)
@@ -79,9 +79,9 @@ def direct(x: np.ndarray, y: np.ndarray, **settings: Any) -> tuple[np.ndarray, n
 
 SETTINGS: list[dict[str, Any]] = [
     {},
-    {"l2": 0.02, "alpha": 1.0},
+    {"C": 50.0, "alpha": 1.0},
     {"towards": 0.0},
-    {"towards": 2.0, "norm": None, "l2": 2.0},
+    {"towards": 2.0, "norm": None, "C": 0.5},
     {"binarize": None},
     {"binarize": 1.0, "fit_intercept": False},
 ]
@@ -107,7 +107,7 @@ def test_ratios_are_those_of_the_definition(classes: int) -> None:
 
 def test_held_at_naive_bayes_it_is_naive_bayes() -> None:
     x, y = texts(2)
-    model = NBLogisticRegression(l2=1e9, alpha=1.0, norm=None, binarize=None, fit_intercept=False).fit(x, y)
+    model = NBLogisticRegression(C=1e-09, alpha=1.0, norm=None, binarize=None, fit_intercept=False).fit(x, y)
     bayes = MultinomialNB(alpha=1.0, fit_prior=False).fit(x, y)
     np.testing.assert_allclose(model.predict_proba(x), bayes.predict_proba(x), atol=1e-6)
 
@@ -144,16 +144,16 @@ def test_the_default_stops_where_probabilities_are_those_of_the_optimum(classes:
 @pytest.mark.parametrize("classes", [2, 3])
 def test_the_penalty_is_that_of_the_least_loss_held_out(classes: int) -> None:
     x, y = texts(classes, rows=120, seed=3)
-    model = NBLogisticRegression(l2="auto").fit(x, y)
-    assert tuple(model.losses_) == PENALTIES
-    assert model.l2_ == min(model.losses_, key=lambda l2: model.losses_[l2])
-    np.testing.assert_allclose(model.coef_, NBLogisticRegression(l2=model.l2_).fit(x, y).coef_, atol=1e-12)
+    model = NBLogisticRegression(C="auto").fit(x, y)
+    assert tuple(model.losses_) == CANDIDATES
+    assert min(model.losses_, key=lambda c: model.losses_[c]) == model.C_
+    np.testing.assert_allclose(model.coef_, NBLogisticRegression(C=model.C_).fit(x, y).coef_, atol=1e-12)
     # Where penalties follow each other, each ends where it would alone.
     counted = sparse.csr_array((x > 0).astype(float))
     corrected = Corrected.of(ThreadEngine(), Texts(counted, counted, y, None), classes, 1.0, 0.0, True)
     corrected.solve(5.0, 1e-9, 5000, 0)
     warm = corrected.linear(corrected.solve(2.0, 1e-9, 5000, 0).theta)[0]
-    cold = NBLogisticRegression(alpha=1.0, l2=2.0, towards=0.0, norm=None, tol=1e-9, max_iter=5000).fit(x, y)
+    cold = NBLogisticRegression(alpha=1.0, C=0.5, towards=0.0, norm=None, tol=1e-9, max_iter=5000).fit(x, y)
     np.testing.assert_allclose(warm, cold.coef_, atol=3e-4)
 
 
@@ -172,14 +172,14 @@ def test_dense_and_sparse_rows_are_alike() -> None:
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_saved_model_answers_as_before(classes: int, tmp_path: Path) -> None:
     x, y = texts(classes)
-    model = NBLogisticRegression(l2="auto", class_weight="balanced").fit(x, np.array(["a", "b", "c"])[y])
+    model = NBLogisticRegression(C="auto", class_weight="balanced").fit(x, np.array(["a", "b", "c"])[y])
     model.save(tmp_path / "model")
     again = suffice.load(tmp_path / "model")
     np.testing.assert_array_equal(again.predict(x), model.predict(x))
     np.testing.assert_array_equal(again.predict_proba(x), model.predict_proba(x))
     for name in ("coef_", "intercept_", "ratios_"):
         np.testing.assert_array_equal(getattr(again, name), getattr(model, name))
-    for name in ("l2_", "losses_", "gap_", "n_iter_", "n_features_in_"):
+    for name in ("C_", "losses_", "gap_", "n_iter_", "n_features_in_"):
         assert getattr(again, name) == getattr(model, name)
     assert again.get_params() == model.get_params()
 
@@ -199,8 +199,8 @@ COMPLAINTS: dict[str, tuple[dict[str, Any], Any, Any, str]] = {
     "infinity": ({}, sparse.csr_array(spoilt(np.inf)), Y, r"contains infinity: X\[4, 2\] is inf"),
     "one class": ({}, X, 0 * Y, "y has one class, 0"),
     "alpha": ({"alpha": 0.0}, X, Y, "alpha must be a finite number above 0; got 0.0"),
-    "l2": ({"l2": 0.0}, X, Y, "l2 must be a finite number above 0, or 'auto'; got 0.0"),
-    "l2 in words": ({"l2": "best"}, X, Y, "l2 must be a finite number above 0, or 'auto'; got 'best'"),
+    "C": ({"C": 0.0}, X, Y, "C must be a finite number above 0, or 'auto'; got 0.0"),
+    "C in words": ({"C": "best"}, X, Y, "C must be a finite number above 0, or 'auto'; got 'best'"),
     "tol": ({"tol": -1.0}, X, Y, "tol must be a finite number above 0"),
     "towards": ({"towards": np.nan}, X, Y, "towards must be a finite number"),
     "binarize": ({"binarize": -1.0}, X, Y, "binarize must be a finite number, 0 or more, or None; got -1.0"),
@@ -246,7 +246,7 @@ def test_the_estimator_passes_scikit_learns_checks(estimator: Any, check: Any) -
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    [NBLogisticRegression(binarize=None, norm=None), NBLogisticRegression(l2="auto")],
+    [NBLogisticRegression(binarize=None, norm=None), NBLogisticRegression(C="auto")],
     expected_failed_checks=lambda _: OTHERWISE,
 )
 def test_conventions_under_other_settings(estimator: Any, check: Any) -> None:

@@ -20,6 +20,7 @@ from suffice import (
     LogisticRegression,
     PoissonRegressor,
     SoftmaxRegression,
+    TweedieRegressor,
 )
 
 from .cases import CASES, Case, rows
@@ -130,7 +131,7 @@ def test_breast_cancer_with_a_penalty() -> None:
     theirs = glum.GeneralizedLinearRegressor(
         family="binomial", l1_ratio=0, alpha=1 / len(y), gradient_tol=1e-12, max_iter=1000
     ).fit(x, y)
-    model = LogisticRegression(l2=1.0).fit(x, y)
+    model = LogisticRegression(C=1.0).fit(x, y)
     np.testing.assert_allclose(model.coef_[0], theirs.coef_, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(model.intercept_[0], theirs.intercept_, rtol=1e-6)
 
@@ -163,7 +164,7 @@ def test_wine_has_three_classes() -> None:
 def test_classes_are_treated_alike_under_a_penalty(l2: float) -> None:
     x, y = load_iris(return_X_y=True)
     theirs = scikit.LogisticRegression(C=1 / l2, tol=1e-12, max_iter=100_000, solver="newton-cg").fit(x, y)
-    model = LogisticRegression(l2=l2).fit(x, y)
+    model = LogisticRegression(C=1 / l2).fit(x, y)
     np.testing.assert_allclose(model.coef_, theirs.coef_, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(model.predict_proba(x), theirs.predict_proba(x), atol=1e-6)
 
@@ -228,21 +229,20 @@ def test_weights_count_rows_as_often() -> None:
 def test_elastic_nets_beside_glum(ratio: float) -> None:
     x, y = load_diabetes(return_X_y=True)
     x, y = StandardScaler().fit_transform(x), y / y.std()
+    strength, shares = 0.05 * len(y), {"alpha": 0.05, "l1_ratio": ratio}
     for family, model, target in (
-        ("normal", ElasticNet, y),
-        ("poisson", PoissonRegressor, np.floor(y)),
-        ("gamma", GammaRegressor, y),
-        ("binomial", LogisticRegression, (y > np.median(y)).astype(float)),
+        ("normal", ElasticNet(**shares), y),
+        ("normal", GLM(l1=strength * ratio, l2=strength * (1 - ratio)), y),
+        ("poisson", PoissonRegressor(**shares), np.floor(y)),
+        ("gamma", GammaRegressor(**shares), y),
+        ("tweedie (1.5)", TweedieRegressor(power=1.5, **shares), y),
+        ("binomial", LogisticRegression(C=1 / strength, l1_ratio=ratio), (y > np.median(y)).astype(float)),
     ):
-        strength = 0.05 * len(y)
         theirs = glum.GeneralizedLinearRegressor(
-            family=family, link="log" if family == "gamma" else "auto", alpha=0.05, l1_ratio=ratio, gradient_tol=1e-10,
-            max_iter=10_000,
+            family=family, link="log" if family.startswith(("gamma", "tweedie")) else "auto", alpha=0.05,
+            l1_ratio=ratio, gradient_tol=1e-10, max_iter=10_000,
         ).fit(x, target)  # fmt: skip
-        if model is ElasticNet:
-            mine = ElasticNet(0.05, l1_ratio=ratio).fit(x, target)
-        else:
-            mine = model(l1=strength * ratio, l2=strength * (1 - ratio)).fit(x, target)
+        mine = model.fit(x, target)
         np.testing.assert_allclose(np.ravel(mine.coef_), theirs.coef_, atol=1e-6, err_msg=family)
         np.testing.assert_array_equal(np.ravel(mine.coef_) == 0, theirs.coef_ == 0, err_msg=family)
 
@@ -271,6 +271,6 @@ def test_targets_of_a_hundred_million_cost_no_digits() -> None:
 def test_robust_errors_of_many_classes_need_one_to_be_pinned() -> None:
     x, y = rows(next(case for case in CASES if case.name == "softmax"))
     assert np.isfinite(LogisticRegression(covariance="HC3").fit(x, y).summary().inference.standard_errors).all()
-    assert np.isfinite(SoftmaxRegression(covariance="HC3", l2=1.0).fit(x, y).summary().inference.standard_errors).all()
+    assert np.isfinite(SoftmaxRegression(covariance="HC3", C=1.0).fit(x, y).summary().inference.standard_errors).all()
     with pytest.raises(ValueError, match="covariance='HC3' of more than two classes with a penalty"):
-        LogisticRegression(covariance="HC3", l2=1.0).fit(x, y)
+        LogisticRegression(covariance="HC3", C=1.0).fit(x, y)

@@ -326,7 +326,7 @@ def test_defaults_give_the_same_fit_every_time() -> None:
     y = (x @ [1.0, 2.0, -1.0] + 0.3 * random.normal(size=60) > 0).astype(int)
     for make in (
         lambda: Perceptron(max_iter=5, tol=0.5, average=True),
-        lambda: LogisticRegression(solver="stochastic", l2=1.0, inference=False),
+        lambda: LogisticRegression(solver="stochastic", C=1.0, inference=False),
     ):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)

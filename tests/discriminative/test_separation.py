@@ -79,8 +79,8 @@ def test_one_guilty_column_is_named_alone() -> None:
     some = ", ".join(map(str, guilty[:5]))
     assert found.message() == (
         f"x4 separates the classes quasi-completely: 9 rows ({some}, ...) are strictly on the right side and none on "
-        "the wrong one, so the likelihood has no maximum and coefficients diverge; give l2 > 0, or "
-        "penalty='firth', or drop the column"
+        "the wrong one, so the likelihood has no maximum and coefficients diverge; give C=1.0, or "
+        "bias_reduction=True, or drop the column"
     )
 
 
@@ -147,7 +147,7 @@ def test_several_classes() -> None:
     found = look(Batch(np.column_stack([x, flag]), y), 3)
     assert (found.kind, found.columns) == ("quasi-complete", ("x3",))
     np.testing.assert_array_equal(found.rows, np.flatnonzero(flag))
-    assert "firth" not in found.message()
+    assert "bias_reduction" not in found.message()
     scores = x @ rng.normal(size=(3, 3))
     best = look(Batch(x, scores.argmax(axis=1)), 3)
     assert best.kind == "complete"
@@ -271,8 +271,9 @@ def separated(model: Any, x: Any, y: Any, words: str, **beside: Any) -> Any:
         model.fit(x, y, **beside)
     assert not model.solution_.converged
     assert "are separated: the likelihood has no maximum" in model.solution_.reason
-    assert model.separation_.message(firth=False) in str(model.summary())
-    assert "firth" not in str(model.summary())
+    ridge = "give l2 > 0" if isinstance(model, GLM) else "give alpha > 0"
+    assert model.separation_.message(ridge, firth=False) in str(model.summary())
+    assert "bias_reduction" not in str(model.summary())
     return model.separation_
 
 

@@ -18,7 +18,7 @@ Z = X @ [1.0, 2.0, -1.0] + RANDOM.normal(size=80) * (1 + np.abs(X[:, 0]))
 QUERIES = RANDOM.normal(size=(6, 3))
 MODELS = pytest.mark.parametrize(
     ("make", "y", "other"),
-    [(Ridge, Z, {"alpha": 1000.0}), (LogisticRegression, (Z > 0).astype(int), {"l2": 1000.0})],
+    [(Ridge, Z, {"alpha": 1000.0}), (LogisticRegression, (Z > 0).astype(int), {"C": 0.001})],
     ids=["linear", "logistic"],
 )
 

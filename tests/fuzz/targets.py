@@ -43,10 +43,10 @@ MODELS: list[Any] = [
     suffice.PoissonNB(),
     suffice.GaussianNB(),
     suffice.GDA(shrinkage=0.5),
-    suffice.LogisticRegression(l2=1.0),
-    suffice.SoftmaxRegression(l2=1.0),
-    suffice.PoissonRegressor(l2=1.0),
-    suffice.NBLogisticRegression(l2=1.0),
+    suffice.LogisticRegression(C=1.0),
+    suffice.SoftmaxRegression(C=1.0),
+    suffice.PoissonRegressor(alpha=1.0),
+    suffice.NBLogisticRegression(C=1.0),
     suffice.Perceptron(max_iter=2),
     suffice.Ridge(),
     suffice.ElasticNet(),
@@ -378,7 +378,8 @@ def formulas() -> Iterator[Case]:
                 stop = min(start + random.randrange(5), len(text))
                 text = text[:start] + random.choice(pieces) + text[stop:]
             with suppress(*DOCUMENTED):
-                formula.fit(text, table, alpha=1.0).predict(table)
+                penalty: dict[str, float] = random.choice([{"alpha": 1.0}, {"C": 1.0}, {"l2": 1.0}, {}])
+                formula.fit(text, table, **penalty).predict(table)
 
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -69,7 +69,7 @@ def test_what_is_together() -> None:
         GaussianNB(temperature="auto"),
         LogisticRegression(tol=1e-12),
         SoftmaxRegression(tol=1e-12),
-        LogisticRegression(class_weight="balanced", l2=1.0, tol=1e-12),
+        LogisticRegression(class_weight="balanced", C=1.0, tol=1e-12),
     ],
     ids=repr,
 )

@@ -38,6 +38,7 @@ from suffice import (
     SoftmaxRegression,
     TableModel,
     TextClassifier,
+    TweedieRegressor,
 )
 from suffice.families import NegativeBinomial, Tweedie
 from suffice.kernels.engine import SMALL
@@ -556,19 +557,19 @@ ITERATIVE = [
     regression("LogisticRegression, three classes", LogisticRegression, three_classes),
     regression(
         "LogisticRegression, l2",
-        made(LogisticRegression, l2=2.0),
+        made(LogisticRegression, C=0.5),
         three_classes,
-        units=lambda x, y: {"l2": 2.0 * x**2},
+        units=lambda x, y: {"C": 0.5 / x**2},
         differs={"units_of_each_column": ONE_PENALTY},
     ),
     regression(
         "LogisticRegression, l1",
-        made(LogisticRegression, l1=1.0),
+        made(LogisticRegression, C=1.0, l1_ratio=1.0),
         two_classes,
-        units=lambda x, y: {"l1": x},
+        units=lambda x, y: {"C": 1 / x},
         differs={"units_of_each_column": ONE_PENALTY},
     ),
-    regression("LogisticRegression, firth", made(LogisticRegression, penalty="firth"), two_classes),
+    regression("LogisticRegression, firth", made(LogisticRegression, bias_reduction=True), two_classes),
     regression(
         "LogisticRegression, balanced",
         made(LogisticRegression, class_weight="balanced", covariance="HC1"),
@@ -605,6 +606,23 @@ ITERATIVE = [
     ),
     regression("PoissonRegressor, offset, HC0", made(PoissonRegressor, covariance="HC0"), with_offset, y="counts"),
     regression("GammaRegressor", GammaRegressor, positive, y="positive"),
+    regression("TweedieRegressor", made(TweedieRegressor, power=1.5), positive, y="positive"),
+    regression(
+        "PoissonRegressor, alpha",
+        made(PoissonRegressor, alpha=0.1),
+        events,
+        y="counts",
+        units=lambda x, y: {"alpha": 0.1 * x**2},
+        differs={"units_of_each_column": ONE_PENALTY},
+    ),
+    regression(
+        "GammaRegressor, elastic net",
+        made(GammaRegressor, alpha=0.1, l1_ratio=1.0),
+        positive,
+        y="positive",
+        units=lambda x, y: {"alpha": 0.1 * x},
+        differs={"units_of_each_column": ONE_PENALTY},
+    ),
     regression("GLM negative binomial", made(GLM, NegativeBinomial(theta=2)), events, y="counts"),
     regression(
         "GLM negative binomial, theta estimated",

@@ -236,7 +236,7 @@ def test_invalid_input_raises(three_classes: Rows, table: Any) -> None:
     with pytest.raises(ValueError, match="n must be 1 or more; got 0"):
         draw(model, n=0)
     with pytest.raises(ValueError, match="has no class-conditional distributions"):
-        draw(LogisticRegression(l2=1.0).fit(x, y))
+        draw(LogisticRegression(C=1.0).fit(x, y))
     with pytest.raises(NotFittedError):
         draw(GDA())
     mixed = MixedNB(columns=KINDS).fit(*table)

@@ -43,7 +43,7 @@ def test_effects_of_a_text_add_up_to_the_log_odds() -> None:
 
 def test_coefficients_of_a_class_and_per_standard_deviation(three_classes: Rows) -> None:
     x, y = three_classes
-    model = LogisticRegression(l2=1.0).fit(x, y)
+    model = LogisticRegression(C=1.0).fit(x, y)
     centred = model.coef_ - model.coef_.mean(axis=0)
     plain = FeatureEffectsDisplay.from_estimator(model, label="low")
     expected = {f"x{place}": value for place, value in enumerate(centred[1])}
@@ -51,7 +51,7 @@ def test_coefficients_of_a_class_and_per_standard_deviation(three_classes: Rows)
     scaled = FeatureEffectsDisplay.from_estimator(model, x, label="low", n=2)
     strongest = np.sort(np.abs(centred[1] * x.std(axis=0)))[::-1][:2]
     np.testing.assert_allclose(np.abs(scaled.values), strongest)
-    two = LogisticRegression(l2=1.0).fit(x[:100], y[:100])
+    two = LogisticRegression(C=1.0).fit(x[:100], y[:100])
     first, second = (FeatureEffectsDisplay.from_estimator(two, label=label) for label in ("low", "middle"))
     np.testing.assert_allclose(first.values, -second.values)
     assert set(second.values) == set(two.coef_[0])

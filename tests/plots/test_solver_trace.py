@@ -15,7 +15,7 @@ from tests.plots.conftest import Rows
 
 def test_trace_equals_that_of_the_solver(two_classes: Rows) -> None:
     x, y = two_classes
-    model = LogisticRegression(l2=1.0).fit(x, y)
+    model = LogisticRegression(C=1.0).fit(x, y)
     display = SolverTraceDisplay.from_estimator(model)
     assert display.gradient_norm is not None
     for step, *shown in zip(

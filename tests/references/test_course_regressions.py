@@ -81,7 +81,7 @@ def test_the_separable_set_is_diagnosed(course: Path) -> None:
         model = LogisticRegression().fit(*sets["b"])
     assert not model.solution_.converged
     assert "separated" in model.solution_.reason
-    for cured in (LogisticRegression(l2=0.1), LogisticRegression(penalty="firth")):
+    for cured in (LogisticRegression(C=10.0), LogisticRegression(bias_reduction=True)):
         assert cured.fit(*sets["b"]).solution_.converged
         assert np.abs(cured.coef_).max() < 1e3
     assert Perceptron(tol=None, max_iter=100_000).fit(*sets["b"]).separated_

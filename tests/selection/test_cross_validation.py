@@ -183,17 +183,17 @@ def test_models_that_are_not_read_from_sums_are_fitted_anew() -> None:
     random = np.random.default_rng(2)
     x = random.normal(size=(90, 3))
     y = np.array(["a", "b", "c"])[(x @ random.normal(size=(3, 3)) + random.normal(size=(90, 3))).argmax(axis=1)]
-    result = cross_validate(SoftmaxRegression(), x, y, grid={"l2": [0.1, 10.0]}, scoring="neg_log_loss")
-    for place, l2 in enumerate([0.1, 10.0]):
-        beside = sklearn_cross_val_score(SoftmaxRegression(l2=l2), x, y, cv=5, scoring="neg_log_loss")
+    result = cross_validate(SoftmaxRegression(), x, y, grid={"C": [0.1, 10.0]}, scoring="neg_log_loss")
+    for place, c in enumerate([0.1, 10.0]):
+        beside = sklearn_cross_val_score(SoftmaxRegression(C=c), x, y, cv=5, scoring="neg_log_loss")
         np.testing.assert_allclose(result.scores[place], beside, rtol=1e-9)
     two = np.where(y == "a", "a", "b")
-    right = cross_validate(LogisticRegression(l2=1.0), x, two, folds=4)
+    right = cross_validate(LogisticRegression(C=1.0), x, two, folds=4)
     np.testing.assert_allclose(
-        right.scores[0], sklearn_cross_val_score(LogisticRegression(l2=1.0), x, two, cv=4), rtol=1e-12
+        right.scores[0], sklearn_cross_val_score(LogisticRegression(C=1.0), x, two, cv=4), rtol=1e-12
     )
     weight = random.integers(1, 3, 90)
-    weighted = cross_validate(LogisticRegression(l2=1.0), x, two, folds="loo", sample_weight=weight)
+    weighted = cross_validate(LogisticRegression(C=1.0), x, two, folds="loo", sample_weight=weight)
     assert weighted.scores.shape == (1, 1)
 
 
@@ -214,8 +214,8 @@ def test_models_that_are_fitted_anew_take_a_function_of_the_posterior() -> None:
     def share_right(codes: Any, posterior: Any) -> float:
         return float((posterior.argmax(axis=1) == codes).mean())
 
-    expected = cross_validate(LogisticRegression(l2=1.0), x, y, folds=3).scores
-    found = cross_validate(LogisticRegression(l2=1.0), x, y, folds=3, scoring=share_right).scores
+    expected = cross_validate(LogisticRegression(C=1.0), x, y, folds=3).scores
+    found = cross_validate(LogisticRegression(C=1.0), x, y, folds=3, scoring=share_right).scores
     np.testing.assert_array_equal(found, expected)
 
 
@@ -228,7 +228,7 @@ def test_models_that_are_fitted_anew_take_a_function_of_the_posterior() -> None:
 )
 def test_models_that_are_fitted_anew_refuse_other_scores_and_folds(settings: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        cross_validate(LogisticRegression(l2=1.0), [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1], **settings)
+        cross_validate(LogisticRegression(C=1.0), [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1], **settings)
 
 
 def _gapped(x: np.ndarray) -> np.ndarray:

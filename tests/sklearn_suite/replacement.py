@@ -6,7 +6,8 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from types import ModuleType
+from contextlib import ExitStack
+from types import MappingProxyType, ModuleType
 from typing import Any
 from unittest.mock import patch
 
@@ -19,9 +20,13 @@ VERSION = "1.9"
 
 
 def load_tests(
-    module: str, home: str, replacements: Mapping[str, Any], leave_out: Sequence[str] = ()
+    module: str,
+    home: str,
+    replacements: Mapping[str, Any],
+    leave_out: Sequence[str] = (),
+    elsewhere: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Return the tests of a module of scikit-learn, imported while names of another module are replaced.
+    """Return the tests of a module of scikit-learn and its fixtures, imported while names of modules are replaced.
 
     Parameters
     ----------
@@ -33,6 +38,8 @@ def load_tests(
         The classes, or functions that make estimators, by the names that they replace.
     leave_out
         Words in the names of tests that do not use these classes.
+    elsewhere
+        Replacements in further modules, by the name of the module.
     """
     if sklearn.__version__.rpartition(".")[0] != VERSION:
         pytest.skip(f"the differences are those of the tests of scikit-learn {VERSION}", allow_module_level=True)
@@ -44,7 +51,9 @@ def load_tests(
     assert copy.loader is not None
     tests: ModuleType = importlib.util.module_from_spec(copy)
     sys.modules[tests.__name__] = tests  # tests pickle functions of their module
-    with patch.multiple(importlib.import_module(home), **replacements):
+    with ExitStack() as patches:
+        for name, names in {home: replacements, **elsewhere}.items():
+            patches.enter_context(patch.multiple(importlib.import_module(name), **names))
         copy.loader.exec_module(tests)
     chosen = {
         name: value

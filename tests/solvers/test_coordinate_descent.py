@@ -75,7 +75,7 @@ def test_classes_far_from_zero_without_an_intercept(classes: int) -> None:
     random = np.random.default_rng(5)
     x = random.normal(size=(60, 3)) + 1000
     y = np.argmax((x - 1000) @ random.normal(size=(3, classes)) + random.gumbel(size=(60, classes)), axis=1)
-    model = LogisticRegression(l1=1.0, fit_intercept=False).fit(x, y)
+    model = LogisticRegression(C=1.0, l1_ratio=1.0, fit_intercept=False).fit(x, y)
     assert model.solution_.converged
     p = model.predict_proba(x) if classes > 2 else model.predict_proba(x)[:, 1:]
     slopes = x.T @ ((np.eye(classes) if classes > 2 else np.array([[0.0], [1.0]]))[y] - p)

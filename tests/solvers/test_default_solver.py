@@ -23,7 +23,7 @@ def test_the_default_solver_recovers_from_a_misleading_sample(seed: int) -> None
     levels = [(random.integers(0, size, n)[:, None] == np.arange(size)).astype(float) for size in (4, 12, 26)]
     X = np.concatenate([*map(_hinges, columns), *levels], axis=1)
     y = np.floor(random.exponential(3, n))
-    model = PoissonRegressor(l2=1.0, tol=1e-6, inference=False).fit(X, y)
-    exact = PoissonRegressor(l2=1.0, tol=1e-9, inference=False, solver="newton").fit(X, y)
+    model = PoissonRegressor(alpha=1.0, tol=1e-6, inference=False).fit(X, y)
+    exact = PoissonRegressor(alpha=1.0, tol=1e-9, inference=False, solver="newton").fit(X, y)
     assert model.solution_.converged
     np.testing.assert_allclose(model.predict(X), exact.predict(X), rtol=1e-3)

@@ -79,6 +79,6 @@ def test_sparse_and_dense_rows_lead_to_the_same_classes() -> None:
     objective, _ = likelihood(3, 900, l2=0.5)
     x, y = objective.data.batch.x, objective.data.batch.y
     by_dual, by_passes = (
-        LogisticRegression(l2=0.5, inference=False, tol=1e-7).fit(each, y) for each in (x, x.toarray())
+        LogisticRegression(C=2.0, inference=False, tol=1e-7).fit(each, y) for each in (x, x.toarray())
     )
     np.testing.assert_allclose(by_dual.predict_proba(x), by_passes.predict_proba(x), atol=1e-5)

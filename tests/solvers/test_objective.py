@@ -139,7 +139,12 @@ def test_a_trace_holds_theta_of_every_step_in_the_units_of_the_rows(solver, far)
 
 @pytest.mark.parametrize(
     "model",
-    [LinearRegression(), LinearRegression("newton"), LogisticRegression(penalty="firth"), LogisticRegression(l1=1.0)],
+    [
+        LinearRegression(),
+        LinearRegression("newton"),
+        LogisticRegression(bias_reduction=True),
+        LogisticRegression(C=1.0, l1_ratio=1.0),
+    ],
     ids=str,
 )
 def test_other_fits_have_thetas_too(model):

@@ -158,7 +158,7 @@ def test_many_parameters_go_without_a_matrix() -> None:
     theirs = scikit.LogisticRegression(**tight).fit(x, y)
     np.testing.assert_allclose(solution.theta[1:, 0], theirs.coef_[0], atol=1e-5)
     labels = random.integers(0, 3, 300)
-    mine, theirs = LogisticRegression(l2=0.5).fit(x, labels), scikit.LogisticRegression(**tight).fit(x, labels)
+    mine, theirs = LogisticRegression(C=2.0).fit(x, labels), scikit.LogisticRegression(**tight).fit(x, labels)
     np.testing.assert_allclose(mine.coef_, theirs.coef_, atol=1e-5)
 
 
@@ -168,7 +168,7 @@ def test_columns_that_csr_never_stores_have_no_coefficient() -> None:
     places = np.sort(random.choice(5000, 50, replace=False))
     wide = sparse.csr_array((narrow.data, places[narrow.indices], narrow.indptr), shape=(200, 5000))
     y = random.integers(0, 2, 200)
-    small, big = (LogisticRegression(l2=1.0).fit(x, y) for x in (narrow, wide))
+    small, big = (LogisticRegression(C=1.0).fit(x, y) for x in (narrow, wide))
     np.testing.assert_allclose(big.coef_[0, places], small.coef_[0], rtol=1e-9)
     assert np.count_nonzero(big.coef_) == np.count_nonzero(small.coef_)
     np.testing.assert_allclose(big.predict_proba(wide), small.predict_proba(narrow), rtol=1e-9)
@@ -205,19 +205,23 @@ def test_working_sets_serve_a_path_and_say_where_they_did_not_suffice() -> None:
     x = sparse.random_array((60, 2100), density=0.1, rng=random, format="csr")
     y = (x[:, [0]].toarray()[:, 0] + 0.1 * random.normal(size=60) > 0.05).astype(int)
     path = LogisticRegression().path(x, y, penalties=[3.0, 1.0])
-    np.testing.assert_allclose(path.coef[1], LogisticRegression(l1=1.0).fit(x, y).coef_[0], atol=1e-6)
+    np.testing.assert_allclose(path.coef[1], LogisticRegression(C=1.0, l1_ratio=1.0).fit(x, y).coef_[0], atol=1e-6)
     with pytest.warns(UserWarning, match="did not converge: max_iter=1 working sets were solved"):
-        LogisticRegression(l1=0.1, max_iter=1).fit(x, y)
+        LogisticRegression(C=10.0, l1_ratio=1.0, max_iter=1).fit(x, y)
 
 
 def test_paths_end_where_fits_do() -> None:
-    for model, case in ((LogisticRegression, CASES[1]), (PoissonRegressor, CASES[4])):
+    scales: list[tuple[Any, Any, Any]] = [
+        (LogisticRegression, CASES[1], lambda l1, l2, n: {"C": 1 / (l1 + l2), "l1_ratio": l1 / (l1 + l2)}),
+        (PoissonRegressor, CASES[4], lambda l1, l2, n: {"alpha": (l1 + l2) / n, "l1_ratio": l1 / (l1 + l2)}),
+    ]
+    for model, case, penalty in scales:
         x, y = rows(case)
         path = model().path(x, y, count=10, ratio=0.7)
         assert path.nonzero[0] == 0
         assert (np.diff(path.log_likelihood) >= -1e-9 * abs(path.log_likelihood[0])).all()
         for place in (3, 9):
-            fitted = model(l1=path.l1[place], l2=path.l2[place]).fit(x, y)
+            fitted = model(**penalty(path.l1[place], path.l2[place], len(y))).fit(x, y)
             np.testing.assert_allclose(path.coef[place], np.ravel(fitted.coef_), atol=1e-6)
             np.testing.assert_allclose(path.intercept[place], np.ravel(fitted.intercept_)[0], atol=1e-6)
 
@@ -306,13 +310,13 @@ def test_a_solver_that_made_all_its_steps_says_how_many(solver: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:(Softmax|Logistic)Regression did not converge")
-@pytest.mark.parametrize(("model", "l2", "near"), [(SoftmaxRegression, 10.0, 5e-3), (LogisticRegression, 1.0, 0.025)])
-def test_stochastic_steps_of_several_classes_reach_the_penalised_optimum(model: Any, l2: float, near: float) -> None:
+@pytest.mark.parametrize(("model", "c", "near"), [(SoftmaxRegression, 0.1, 5e-3), (LogisticRegression, 1.0, 0.025)])
+def test_stochastic_steps_of_several_classes_reach_the_penalised_optimum(model: Any, c: float, near: float) -> None:
     random = np.random.default_rng(0)
     x = random.normal(size=(300, 2))
     y = (x @ [1.0, 0.5] + random.normal(size=300) > 0).astype(int) + (x[:, 1] > 0.7)
-    expected = model(l2=l2).fit(x, y).predict_proba(x)
-    found = model(solver="stochastic", l2=l2).fit(x, y).predict_proba(x)
+    expected = model(C=c).fit(x, y).predict_proba(x)
+    found = model(solver="stochastic", C=c).fit(x, y).predict_proba(x)
     np.testing.assert_allclose(found, expected, atol=near)
 
 

@@ -55,7 +55,7 @@ CLASSES = (RANDOM.random(300) < 1 / (1 + np.exp(-Z))).astype(int)
     ("model", "y"),
     [
         (LogisticRegression(), CLASSES),
-        (LogisticRegression(l2=1.0), CLASSES + (COUNTS > 2)),
+        (LogisticRegression(C=1.0), CLASSES + (COUNTS > 2)),
         (SoftmaxRegression(), CLASSES + (COUNTS > 2)),
         (PoissonRegressor(), COUNTS),
         (GLM("gamma", "log"), COUNTS + 0.5),

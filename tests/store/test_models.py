@@ -34,9 +34,9 @@ def test_classes_that_are_not_those_of_the_sum_are_refused(tmp_path, model, name
 @pytest.mark.parametrize(
     "model",
     [
-        suffice.LogisticRegression(l2=1.0),
-        suffice.SoftmaxRegression(l2=1.0),
-        suffice.NBLogisticRegression(l2=1.0),
+        suffice.LogisticRegression(C=1.0),
+        suffice.SoftmaxRegression(C=1.0),
+        suffice.NBLogisticRegression(C=1.0),
         suffice.Perceptron(max_iter=2),
     ],
 )
@@ -50,9 +50,9 @@ def test_classes_that_do_not_fit_the_coefficients_are_refused(tmp_path, model, n
 @pytest.mark.parametrize(
     ("model", "names"),
     [
-        (suffice.LogisticRegression(l2=1.0), [0, 1, 2]),
+        (suffice.LogisticRegression(C=1.0), [0, 1, 2]),
         (suffice.LogisticRegression(), [0, 1, 2, 3, 4]),
-        (suffice.SoftmaxRegression(l2=1.0), [0, 1]),
+        (suffice.SoftmaxRegression(C=1.0), [0, 1]),
     ],
 )
 def test_more_or_fewer_classes_than_columns_of_theta_are_refused(tmp_path, model, names):
@@ -71,12 +71,12 @@ MODELS = [
     suffice.GaussianNB(),
     suffice.GDA(shrinkage=0.5),
     suffice.MixedNB(),
-    suffice.LogisticRegression(l2=1.0),
-    suffice.LogisticRegression(penalty="firth"),
-    suffice.SoftmaxRegression(l2=1.0),
+    suffice.LogisticRegression(C=1.0),
+    suffice.LogisticRegression(bias_reduction=True),
+    suffice.SoftmaxRegression(C=1.0),
     suffice.GLM("poisson"),
     suffice.LinearRegression(),
-    suffice.NBLogisticRegression(l2=1.0),
+    suffice.NBLogisticRegression(C=1.0),
     suffice.Perceptron(max_iter=2),
     suffice.LocallyWeightedRegression(bandwidth=1.0),
 ]
@@ -109,11 +109,11 @@ def _assigned(model: Any) -> Any:
 @pytest.mark.parametrize(
     "model",
     [
-        suffice.LogisticRegression(l2=1.0),
-        suffice.SoftmaxRegression(l2=1.0),
+        suffice.LogisticRegression(C=1.0),
+        suffice.SoftmaxRegression(C=1.0),
         suffice.GLM("poisson"),
         suffice.LinearRegression(covariance="HC1"),
-        suffice.NBLogisticRegression(l2=1.0),
+        suffice.NBLogisticRegression(C=1.0),
         suffice.Perceptron(max_iter=2),
     ],
     ids=lambda model: type(model).__name__,

@@ -101,7 +101,7 @@ def test_logistic_regression_is_that_of_scikit_learn(table: pd.DataFrame, target
     rows = table if target == "sold" else table.assign(street=table.sold, sold=table.street)
     model = fitted(rows, "sold", "logistic")
     x = encoded(model, rows)
-    other = LogisticRegression(C=1 / model.estimator_.l2, tol=1e-10, max_iter=5000).fit(x, rows.sold)
+    other = LogisticRegression(C=model.estimator_.C, tol=1e-10, max_iter=5000).fit(x, rows.sold)
     near(model.predict_proba(rows), other.predict_proba(x), 1e-4)
 
 
@@ -109,7 +109,7 @@ def test_softmax_regression_is_that_of_the_library() -> None:
     rows = TABLE.assign(street=TABLE.sold, sold=TABLE.street)
     model = fitted(rows, "sold", "softmax")
     x = encoded(model, rows)
-    other = type(model.estimator_)(l2=model.estimator_.l2, inference=False).fit(x, rows.sold)
+    other = type(model.estimator_)(C=model.estimator_.C, inference=False).fit(x, rows.sold)
     near(model.predict_proba(rows), other.predict_proba(x), 1e-4)
 
 

@@ -120,7 +120,7 @@ CLASSIFIERS = {
 READ_FIRST = {
     "CategoricalNB in bins": (suffice.CategoricalNB(bins=5), "numbers"),
     "MixedNB": (suffice.MixedNB(), "names"),
-    "SoftmaxRegression": (suffice.SoftmaxRegression(l2=1.0), "counts"),
+    "SoftmaxRegression": (suffice.SoftmaxRegression(C=1.0), "counts"),
 }
 
 
@@ -166,7 +166,7 @@ def test_a_regression_gives_its_means(base: Base, put: Callable[[Any], str], mod
 
 def test_logistic_regression_of_two_classes(base: Base, put: Callable[[Any], str]) -> None:
     x, y = ROWS["numbers"] - [0, 1e4, 0, 5], ROWS["number"] > 1
-    model = suffice.LogisticRegression(l2=1.0).fit(x, y)
+    model = suffice.LogisticRegression(C=1.0).fit(x, y)
     found = scored(base, put(x), model)
     close(found.column("p_True").to_numpy(), model.predict_proba(x)[:, 1])
     assert found.column("prediction").to_pylist() == model.predict(x).tolist()
@@ -253,7 +253,7 @@ def test_a_table_that_changes_while_it_is_read_is_refused() -> None:
         data = SqlDataset(connection, "t", ["x"], "y")
         connection.execute("insert into t values (1.0, 1)")
         with pytest.raises(ValueError, match="the table t had 10 rows at first, and 11 when they were read"):
-            suffice.LogisticRegression(l2=1.0).fit(data)
+            suffice.LogisticRegression(C=1.0).fit(data)
 
 
 def test_what_is_no_table_is_refused(base: Base, put: Callable[[Any], str]) -> None:

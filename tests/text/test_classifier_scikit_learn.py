@@ -26,7 +26,7 @@ SETTINGS = {
     "vocabulary": HashedVocabulary(bits=9),
     "presence": True,
     "alpha": 0.25,
-    "l2": 3.0,
+    "C": 3.0,
     "class_prior": [0.5, 0.25, 0.25],
     "temperature": 1.5,
     "min_documents": 2,

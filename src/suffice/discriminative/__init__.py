@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from suffice.discriminative.diagnostics import Diagnostics
     from suffice.discriminative.elastic_net import ElasticNet, Lasso
     from suffice.discriminative.elastic_net_cv import ElasticNetCV, LassoCV
-    from suffice.discriminative.glm import GLM, GammaRegressor, PoissonRegressor
+    from suffice.discriminative.glm import GLM, GammaRegressor, PoissonRegressor, TweedieRegressor
     from suffice.discriminative.linear import LinearRegression
     from suffice.discriminative.local import LocallyWeightedRegression
     from suffice.discriminative.local_fit import FarFromDataWarning
@@ -54,6 +54,7 @@ _MODULES = {
     "SeparationWarning": "separation",
     "SoftmaxRegression": "logistic",
     "Summary": "summary",
+    "TweedieRegressor": "glm",
     "anova": "analysis_of_deviance",
 }
 __all__ = [
@@ -82,6 +83,7 @@ __all__ = [
     "SeparationWarning",
     "SoftmaxRegression",
     "Summary",
+    "TweedieRegressor",
     "anova",
 ]
 

@@ -112,8 +112,7 @@ def _checked(model: Any, test: str) -> Inference:
 def _is_penalised(model: Any) -> bool:
     if isinstance(model, LeastSquaresModel):
         return not model._penalty().is_none
-    params = model._params
-    return bool(params.l1 > 0 or params.l2 > 0 or params.penalty is not None)
+    return bool(model._params.is_penalised() or model._params.bias_reduction)
 
 
 def _notes(fit: Inference, test: str) -> tuple[str, ...]:

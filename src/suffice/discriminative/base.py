@@ -21,12 +21,12 @@ from suffice.discriminative.contrasts import estimate_contrasts
 from suffice.discriminative.covariance import Covariance
 from suffice.discriminative.fit_rows import check_columns
 from suffice.discriminative.inference import Inference
+from suffice.discriminative.penalties import RIDGE, PenalisedModel
 from suffice.discriminative.result_table import ResultTable
 from suffice.discriminative.robust import COVARIANCES
 from suffice.discriminative.summary import Summary
 from suffice.estimator import (
     ClassifierInPartsMixin,
-    FittedParameters,
     accuracy_in_parts,
     keeps_precision,
     read_parameters,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from suffice.typing import MatrixLike, VectorLike
 
 
-class LinearPredictor(FittedParameters, Stored, BaseEstimator):  # type: ignore[misc]
+class LinearPredictor(PenalisedModel, Stored, BaseEstimator):  # type: ignore[misc]
     """A model of y whose predictors are z = theta' [1, x]: one column of theta per predictor.
 
     Predictions use ``coef_`` and ``intercept_`` as they are now, also if assigned or changed in place after the fit;
@@ -462,15 +462,6 @@ def warn_unless_converged(model: Any, solution: Solution) -> None:
         )
 
 
-def warn_unsolved(model: Any, l1: float) -> None:
-    """Warn if an elastic net could not be solved from sums."""
-    warn_user(
-        f"{type(model).__name__} did not converge: the conditions for a minimum do not hold at l1={l1:g}, as columns "
-        "nearly depend on each other. Standardise the columns, or give l2 > 0",
-        ConvergenceWarning,
-    )
-
-
 class CollinearityWarning(UserWarning):
     """Columns are linear combinations of others: their coefficients are not identified."""
 
@@ -494,17 +485,13 @@ def warn_of_collinearity(model: Any, sentences: list[str]) -> None:
     """Warn of collinear columns, given a sentence about each."""
     warn_user(
         f"{type(model).__name__}: {'; '.join(sentences[:10])}. Their coefficients are not identified: the solution of "
-        "least norm is given. Drop the columns, or give l2 > 0",
+        f"least norm is given. Drop the columns, or {RIDGE[model._penalty_scale]}",
         CollinearityWarning,
     )
 
 
-def check_penalties(model: Any) -> None:
-    """Raise if a penalty or a tolerance is invalid."""
-    for name in ("l2", "l1"):
-        value = getattr(model, name)
-        if not (isinstance(value, int | float | np.number) and 0 <= value < np.inf):
-            raise ValueError(f"{name} must be a finite number, 0 or more; got {value!r}")
+def check_tolerance(model: Any) -> None:
+    """Raise if the tolerance of a solver is invalid."""
     if not (isinstance(model.tol, int | float | np.number) and 0 < model.tol < np.inf):
         raise ValueError(f"tol must be a number above 0; got {model.tol!r}")
 

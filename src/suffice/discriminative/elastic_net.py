@@ -18,6 +18,7 @@ from suffice.discriminative.normal_equations import (
     with_intercept,
 )
 from suffice.discriminative.path import Path, solve_path, strengths
+from suffice.discriminative.penalties import Scale
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class ElasticNet(StreamedLeastSquares):
 
     alpha: float
     l1_ratio: float
+    _penalty_scale: ClassVar[Scale] = "alpha"
     _estimated_by: ClassVar[tuple[str, ...]] = ("alpha", "l1_ratio", "fit_intercept", "positive")
 
     def __init__(

@@ -90,11 +90,11 @@ def rows_of_fit(model: Regression, what: str, X: Any, y: Any, plain: bool = Fals
 
 def _check_optimum(model: Regression, here: ValueGradientHessian, theta: FloatArray, what: str) -> None:
     """Raise if theta is not the optimum of these rows."""
-    if model._params.penalty == "firth":  # the gradient is not 0 there
+    if model._params.bias_reduction:  # the gradient is not 0 there
         mine, theirs = model.facts_.log_likelihood, -here.value
         if not abs(theirs - mine) <= 1e-6 * max(abs(mine), 1.0):
             raise other_rows(what)
-    elif model._params.l1 == 0:
+    elif not model._params._sets_zeros:
         check_same_rows(here, theta, model._inference(), what)
 
 

@@ -1,10 +1,10 @@
-"""Generalised linear models: any family; Poisson and gamma regression."""
+"""Generalised linear models: any family; Poisson, gamma and Tweedie regression with scikit-learn's penalty."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +28,10 @@ from suffice.discriminative.intervals import (
     on_host,
 )
 from suffice.discriminative.objective import NegativeLogLikelihood, predictors_of, target_moments
+from suffice.discriminative.penalties import Penalties, Scale, check_l1_ratio, check_strength, penalties_of_alpha
 from suffice.discriminative.regression import Regression
 from suffice.estimator import keeps_precision, row_wise, scored_dataset
-from suffice.families import Family, NegativeBinomial, Response, as_family
+from suffice.families import Family, NegativeBinomial, Response, Tweedie, as_family
 from suffice.families.links import Link
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
@@ -353,7 +354,7 @@ class GLM(NumberRegression):
         ``"power(1.5)"`` or :class:`~suffice.families.Power` with any exponent, if valid for the family.
     l2, l1
         Penalties, 0 by default: minimises ``-log-likelihood + l1 |theta| + l2 theta² / 2``. The intercept is not
-        penalised.
+        penalised. They are on the scale of a sum over rows: with ``alpha`` of a mean over n rows, ``l2 = n alpha``.
     fit_intercept
         Whether the linear predictor has an intercept.
     solver
@@ -434,10 +435,9 @@ class GLM(NumberRegression):
         verbose: bool = False,
         n_jobs: int | None = None,
         device: str | None = None,
+        **others: Never,
     ) -> None:
         super().__init__(
-            l2=l2,
-            l1=l1,
             fit_intercept=fit_intercept,
             solver=solver,
             tol=tol,
@@ -455,6 +455,19 @@ class GLM(NumberRegression):
         )
         self.family = family
         self.link = link
+        self.l2 = l2
+        self.l1 = l1
+        self._reject(others)
+
+    def _check_penalties(self) -> None:
+        check_strength("l2", self.l2)
+        check_strength("l1", self.l1)
+
+    def _penalties(self, weight: float) -> Penalties:
+        return Penalties(float(self.l1), float(self.l2))
+
+    def _penalty_named(self) -> str:
+        return ", ".join(f"{name} = {value:g}" for name, value in (("l1", self.l1), ("l2", self.l2)) if value)
 
     def _response(self) -> Response:
         family = as_family(self._params.family)
@@ -543,24 +556,85 @@ def _theta_sums(
 
 
 @cache
-def _named_response(family: str, link: str) -> Response:
+def _named_response(family: str | Tweedie, link: str) -> Response:
     return Response.of(family, link)
 
 
-class _ByName(NumberRegression):
-    """A generalised linear model with a fixed family and link."""
+class MeanPenalisedRegression(NumberRegression):
+    """A generalised linear model whose penalty is beside the mean over rows, as scikit-learn has it."""
 
-    _family: ClassVar[str]
-    _link: ClassVar[str]
+    _penalty_scale: ClassVar[Scale] = "alpha"
 
-    def _response(self) -> Response:
-        return _named_response(self._family, self._link)
+    def __init__(
+        self,
+        *,
+        alpha: float = 0.0,
+        l1_ratio: float = 0.0,
+        fit_intercept: bool = True,
+        solver: Any = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 100,
+        warm_start: bool = False,
+        inference: bool | str = "auto",
+        weights: str = "frequency",
+        dispersion: str | float = "family",
+        covariance: str = "classical",
+        lags: int | None = None,
+        random_state: Any = 0,
+        verbose: bool = False,
+        n_jobs: int | None = None,
+        device: str | None = None,
+        **others: Never,
+    ) -> None:
+        super().__init__(
+            fit_intercept=fit_intercept,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            warm_start=warm_start,
+            inference=inference,
+            weights=weights,
+            dispersion=dispersion,
+            covariance=covariance,
+            lags=lags,
+            random_state=random_state,
+            verbose=verbose,
+            n_jobs=n_jobs,
+            device=device,
+        )
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self._reject(others)
+
+    def _check_penalties(self) -> None:
+        check_strength("alpha", self.alpha)
+        check_l1_ratio(self.l1_ratio)
+
+    def _penalties(self, weight: float) -> Penalties:
+        return penalties_of_alpha(self.alpha, self.l1_ratio, weight)
+
+    def _penalty_named(self) -> str:
+        return f"alpha = {self.alpha:g}" + (f", l1_ratio = {self.l1_ratio:g}" if self.l1_ratio else "")
 
 
-class PoissonRegressor(_ByName):
+class PoissonRegressor(MeanPenalisedRegression):
     """Poisson regression: counts whose log-rate is linear in x.
 
-    The parameters and attributes are those of :class:`GLM`, whose family and link are ``"poisson"`` and ``"log"``.
+    The parameters and attributes are those of :class:`GLM`, whose family and link are ``"poisson"`` and ``"log"``,
+    except for the penalty.
+
+    Parameters
+    ----------
+    alpha
+        Strength of the penalty, as in scikit-learn: minimises ``mean deviance / 2 + alpha (l1_ratio |theta| +
+        (1 - l1_ratio) theta² / 2)`` without the intercept, where the mean over rows is weighted. The default, 0, has no
+        penalty, since the standard errors of a fit are those of maximum likelihood; scikit-learn's default is 1.0.
+    l1_ratio
+        Share of the l1 penalty: 0 is a ridge, 1 a lasso, between them an elastic net.
+    fit_intercept, solver, tol, max_iter, warm_start, inference, weights, dispersion, covariance, lags, random_state
+        As for :class:`GLM`.
+    verbose, n_jobs, device
+        As for :class:`GLM`.
 
     Examples
     --------
@@ -571,13 +645,14 @@ class PoissonRegressor(_ByName):
     array([2.333333, 3.75    ])
     """
 
-    _family, _link = "poisson", "log"
+    def _response(self) -> Response:
+        return _named_response("poisson", "log")
 
 
-class GammaRegressor(_ByName):
+class GammaRegressor(MeanPenalisedRegression):
     """Gamma regression: positive numbers whose log-mean is linear in x, with a standard deviation ∝ the mean.
 
-    The parameters and attributes are those of :class:`GLM`, whose family and link are ``"gamma"`` and ``"log"``.
+    The parameters are those of :class:`PoissonRegressor`; the family and link are ``"gamma"`` and ``"log"``.
 
     Examples
     --------
@@ -587,4 +662,103 @@ class GammaRegressor(_ByName):
     array([2., 8.])
     """
 
-    _family, _link = "gamma", "log"
+    def _response(self) -> Response:
+        return _named_response("gamma", "log")
+
+
+#: The families whose variance is a power of the mean, by that power; between 1 and 2 they are Tweedie's.
+POWERS = {0.0: "gaussian", 1.0: "poisson", 2.0: "gamma", 3.0: "inverse_gaussian"}
+
+
+class TweedieRegressor(MeanPenalisedRegression):
+    """A regression whose variance is proportional to a power of the mean.
+
+    Parameters
+    ----------
+    power
+        Power of the mean: 0 is a Gaussian, 1 Poisson, 2 gamma, 3 inverse Gaussian, between 1 and 2 a compound of
+        Poisson and gamma, with exact zeros.
+    alpha
+        Strength of the penalty, as for :class:`PoissonRegressor`: 0, none, by default; scikit-learn's default is 1.0.
+    l1_ratio
+        Share of the l1 penalty.
+    link
+        ``"auto"``: ``"identity"`` if the power is 0, else ``"log"``. Or one of these.
+    fit_intercept, solver, tol, max_iter, warm_start, inference, weights, dispersion, covariance, lags, random_state
+        As for :class:`GLM`.
+    verbose, n_jobs, device
+        As for :class:`GLM`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> claims = np.array([0.0, 2.0, 0.0, 6.0])
+    >>> model = TweedieRegressor(power=1.5).fit(np.array([[0.0], [0.0], [1.0], [1.0]]), claims)
+    >>> model.predict([[0.0], [1.0]]).round(6)
+    array([1., 3.])
+    """
+
+    _fixed_parameters = ("power", "link", "fit_intercept")
+
+    def __init__(
+        self,
+        *,
+        power: float = 0.0,
+        alpha: float = 0.0,
+        l1_ratio: float = 0.0,
+        link: str = "auto",
+        fit_intercept: bool = True,
+        solver: Any = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 100,
+        warm_start: bool = False,
+        inference: bool | str = "auto",
+        weights: str = "frequency",
+        dispersion: str | float = "family",
+        covariance: str = "classical",
+        lags: int | None = None,
+        random_state: Any = 0,
+        verbose: bool = False,
+        n_jobs: int | None = None,
+        device: str | None = None,
+        **others: Never,
+    ) -> None:
+        super().__init__(
+            alpha=alpha,
+            l1_ratio=l1_ratio,
+            fit_intercept=fit_intercept,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            warm_start=warm_start,
+            inference=inference,
+            weights=weights,
+            dispersion=dispersion,
+            covariance=covariance,
+            lags=lags,
+            random_state=random_state,
+            verbose=verbose,
+            n_jobs=n_jobs,
+            device=device,
+            **others,
+        )
+        self.power = power
+        self.link = link
+
+    def _check_settings(self) -> None:
+        power = self.power
+        number = isinstance(power, int | float | np.number) and not isinstance(power, bool)
+        if not number or not (power in POWERS or 1 < power < 2):
+            raise ValueError(
+                f"power must be 0 (Gaussian), 1 (Poisson), 2 (gamma), 3 (inverse Gaussian), or between 1 and 2; got "
+                f"{power!r}"
+            )
+        if self.link not in ("auto", "identity", "log"):
+            raise ValueError(f"link must be 'auto', 'identity' or 'log'; got {self.link!r}")
+        super()._check_settings()
+
+    def _response(self) -> Response:
+        params = self._params
+        family = POWERS.get(float(params.power)) or Tweedie(params.power)
+        link = params.link if params.link != "auto" else "log" if params.power > 0 else "identity"
+        return _named_response(family, link)

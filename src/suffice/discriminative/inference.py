@@ -51,24 +51,6 @@ scale it to sum to the number of rows
     return []
 
 
-def notes_on_penalties(l1: float, l2: float, firth: bool, kind: str) -> list[str]:
-    """Return what a penalty does to standard errors and criteria.
-
-    Examples
-    --------
-    >>> notes_on_penalties(0.0, 2.0, False, "classical")
-    ['l2 = 2: standard errors are those of the posterior under a Gaussian prior; AIC and BIC count every coefficient']
-    """
-    notes = []
-    if l1 > 0:
-        notes.append("l1 > 0: coefficients set to zero have no standard errors")
-    elif l2 > 0:
-        notes.append(note_on_ridge(f"l2 = {l2:g}", kind))
-    if firth:
-        notes.append("penalty='firth': the coefficients are Firth's; log-likelihood and deviance leave out the penalty")
-    return notes
-
-
 def note_on_ridge(penalty: str, kind: str) -> str:
     """Return what a ridge penalty does to standard errors and criteria.
 

@@ -127,6 +127,10 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
         """Return the penalty as the parameters state it, for messages."""
         return ""
 
+    def is_penalised(self) -> bool:
+        """Whether the parameters have a penalty, which keeps coefficients finite."""
+        return bool(np.any(getattr(self, "alpha", 0.0)))
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True

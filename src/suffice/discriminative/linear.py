@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
 
 from suffice.discriminative.least_squares import StreamedLeastSquares
 from suffice.discriminative.normal_equations import Penalty
+from suffice.discriminative.penalties import Scale
 from suffice.store import Contents
 
 if TYPE_CHECKING:
@@ -16,32 +15,6 @@ if TYPE_CHECKING:
 
 #: Parameters of files before the penalties had classes of their own.
 OLDER = ("l1", "l2")
-
-
-P = ParamSpec("P")
-
-
-def without_penalties(init: Callable[P, None]) -> Callable[P, None]:
-    """Let an ``__init__`` raise for penalties of other models, with the conversion.
-
-    Examples
-    --------
-    >>> LinearRegression(l2=3)
-    Traceback (most recent call last):
-    TypeError: LinearRegression has no parameter l2: l2=3 is Ridge(alpha=3)
-    """
-
-    @wraps(init)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> None:
-        for name, model in (("l2", "is Ridge(alpha={})"), ("l1", "on n rows is Lasso(alpha={} / n)")):
-            if name in kwargs:
-                value = repr(kwargs[name])
-                raise TypeError(
-                    f"{type(args[0]).__name__} has no parameter {name}: {name}={value} {model.format(value)}"
-                )
-        init(*args, **kwargs)
-
-    return checked
 
 
 class LinearRegression(StreamedLeastSquares):
@@ -108,7 +81,8 @@ class LinearRegression(StreamedLeastSquares):
     array([2.])
     """
 
-    @without_penalties
+    _penalty_scale: ClassVar[Scale] = "none"
+
     def __init__(
         self,
         solver: Any = "normal",
@@ -126,6 +100,7 @@ class LinearRegression(StreamedLeastSquares):
         verbose: bool = False,
         n_jobs: int | None = None,
         device: str | None = None,
+        **others: Never,
     ) -> None:
         self.solver = solver
         self.fit_intercept = fit_intercept
@@ -141,6 +116,7 @@ class LinearRegression(StreamedLeastSquares):
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.device = device
+        self._reject(others)
 
     def _penalty(self) -> Penalty:
         return Penalty.none(self._memory.targets)._replace(positive=bool(self._params.positive))

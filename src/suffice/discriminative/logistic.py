@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -22,6 +22,7 @@ from suffice.discriminative.intervals import (
     mean_errors,
     mean_interval,
 )
+from suffice.discriminative.penalties import Penalties, Scale, check_c, check_l1_ratio, penalties_of_c
 from suffice.discriminative.regression import Regression
 from suffice.estimator import row_wise
 from suffice.families import Response
@@ -43,13 +44,14 @@ class LinearClassifier(ScoredClasses, Regression):
     """A classifier with one linear score per class, whose softmax is p(y | x)."""
 
     _has_classes = True
+    _penalty_scale: ClassVar[Scale] = "C"
 
     def __init__(
         self,
         *,
-        l2: float = 0.0,
-        l1: float = 0.0,
-        penalty: str | None = None,
+        C: float = np.inf,
+        l1_ratio: float = 0.0,
+        bias_reduction: bool = False,
         fit_intercept: bool = True,
         class_weight: ClassWeight = None,
         solver: Any = "auto",
@@ -65,34 +67,46 @@ class LinearClassifier(ScoredClasses, Regression):
         verbose: bool = False,
         n_jobs: int | None = None,
         device: str | None = None,
+        **others: Never,
     ) -> None:
-        self.l2 = l2
-        self.l1 = l1
-        self.penalty = penalty
-        self.fit_intercept = fit_intercept
+        super().__init__(
+            fit_intercept=fit_intercept,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            warm_start=warm_start,
+            inference=inference,
+            weights=weights,
+            dispersion=dispersion,
+            covariance=covariance,
+            lags=lags,
+            random_state=random_state,
+            verbose=verbose,
+            n_jobs=n_jobs,
+            device=device,
+        )
+        self.C = C
+        self.l1_ratio = l1_ratio
+        self.bias_reduction = bias_reduction
         self.class_weight = class_weight
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.inference = inference
-        self.weights = weights
-        self.dispersion = dispersion
-        self.covariance = covariance
-        self.lags = lags
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.device = device
+        self._reject(others)
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        if self.penalty not in (None, "firth"):
-            raise ValueError(
-                f"penalty must be None or 'firth' (l2 and l1 are separate parameters); got {self.penalty!r}"
-            )
-        if self.penalty == "firth" and (self.l2 > 0 or self.l1 > 0):
-            raise ValueError("penalty='firth' replaces l2 and l1: leave them at 0")
+    def _check_penalties(self) -> None:
+        check_c(self.C)
+        check_l1_ratio(self.l1_ratio)
+        if not isinstance(self.bias_reduction, bool | np.bool_):
+            raise ValueError(f"bias_reduction must be True or False; got {self.bias_reduction!r}")
+        if self.bias_reduction and np.inf > self.C:
+            raise ValueError(f"bias_reduction=True is a penalty itself: leave C at np.inf; got C={self.C!r}")
+
+    def _penalties(self, weight: float) -> Penalties:
+        return penalties_of_c(self.C, self.l1_ratio)
+
+    def _penalty_named(self) -> str:
+        return f"C = {self.C:g}" + (f", l1_ratio = {self.l1_ratio:g}" if self.l1_ratio else "")
+
+    def _set_steps(self, steps: int) -> None:
+        self.n_iter_ = np.array([steps], dtype=np.int32)
 
     # Learning.
 
@@ -156,8 +170,8 @@ class LinearClassifier(ScoredClasses, Regression):
         classes = len(labels.names)
         if classes < 2:
             raise ValueError(f"y has one class, {labels.names[0]!r}: a classifier needs rows of at least 2 classes")
-        if self.penalty == "firth" and classes > 2:
-            raise ValueError(f"penalty='firth' is for two classes; y has {classes}: give l2 > 0")
+        if self.bias_reduction and classes > 2:
+            raise ValueError(f"bias_reduction=True is for two classes; y has {classes}: give C=1.0")
         if not self._two:
             return codes, classes
         xp = array_namespace(codes)
@@ -278,18 +292,23 @@ class LogisticRegression(LinearClassifier):
 
     Parameters
     ----------
-    l2, l1
-        Penalties, 0 by default: minimises ``-log-likelihood + l1 |theta| + l2 theta² / 2``, with theta of every class.
-        The intercept is not penalised. ``l2`` is the 1 / C of scikit-learn.
-    penalty
-        ``"firth"`` maximises ``log-likelihood + log |information| / 2`` instead (two classes): less biased on few rows,
-        and finite if the classes are separated.
+    C
+        Inverse strength of the penalty, as in scikit-learn: minimises ``-C log-likelihood + l1_ratio |theta| +
+        (1 - l1_ratio) theta² / 2``, with theta of every class, without the intercepts. The default, inf, has no
+        penalty, since the standard errors of a fit are those of maximum likelihood; scikit-learn's default is 1.0.
+    l1_ratio
+        Share of the l1 penalty: 0 is a ridge, 1 a lasso, between them an elastic net.
+    bias_reduction
+        Firth's method: maximises ``log-likelihood + log |information| / 2`` (two classes, without C): less biased on
+        few rows, and finite if the classes are separated.
     fit_intercept
         Whether the linear predictor has an intercept.
     class_weight
         ``"balanced"``, or a weight for each class by its label.
     solver
-        ``"auto"``, ``"newton"``, ``"batch"``, ``"stochastic"``, or a solver of :mod:`suffice.solvers` with settings.
+        ``"auto"``, ``"newton"``, ``"batch"``, ``"stochastic"``, or a solver of :mod:`suffice.solvers` with settings;
+        scikit-learn's ``"lbfgs"`` and ``"newton-cholesky"``, which is ``"newton"``; its ``"newton-cg"``, ``"sag"`` and
+        ``"saga"`` are ``"auto"``. All have the same optimum.
     tol
         Tolerance of the solver: error of the linear predictors, relative to their scale.
     max_iter
@@ -324,13 +343,14 @@ class LogisticRegression(LinearClassifier):
     Attributes
     ----------
     classes_ : (k,)
-    coef_ : (1, d), or (k, d) for more than two classes, which then sum to zero over the classes
+    coef_ : (1, d), or (k, d) for more than two classes, which then sum to zero over the classes without an l1 penalty
     intercept_ : (1,), or (k,)
     theta_ : (p, 1), or (p, k), intercept and coefficients
     covariance_ : (q, q), of theta column by column, with the names of the coefficients
     dispersion_ : 1, or the dispersion that ``dispersion`` gives
     separation_ : the separation of the classes; None if there is none
     solution_ : result of the solver: theta, reason of stopping, trace
+    n_iter_ : (1,), number of steps of the solver
     facts_ : likelihoods and deviances
 
     Examples
@@ -346,7 +366,11 @@ class LogisticRegression(LinearClassifier):
 
     def _shown(self, theta: FloatArray) -> tuple[FloatArray, Any]:
         if not self._two:
-            theta = centre_classes(theta, len(self._labels))
+            centred = centre_classes(theta, len(self._labels))
+            if self._params._sets_zeros and theta.shape == centred.shape:  # only the intercepts may be shifted
+                first = int(self._params.fit_intercept)
+                centred[first:] = theta[first:]
+            theta = centred
         return super()._shown(theta)
 
     def _pinned_theta(self, predictors: int) -> FloatArray:
@@ -358,7 +382,7 @@ class LogisticRegression(LinearClassifier):
 class SoftmaxRegression(LinearClassifier):
     """Softmax regression with the last class as reference: its theta is 0, those of others are log-odds against it.
 
-    The parameters are those of :class:`LogisticRegression`; penalties are on the log-odds against the last class.
+    The parameters are those of :class:`LogisticRegression`; the penalty is on the log-odds against the last class.
 
     Attributes
     ----------
@@ -375,7 +399,7 @@ class SoftmaxRegression(LinearClassifier):
     --------
     >>> from sklearn.datasets import load_iris
     >>> x, y = load_iris(return_X_y=True)
-    >>> model = SoftmaxRegression(l2=1.0).fit(x, y)
+    >>> model = SoftmaxRegression(C=1.0).fit(x, y)
     >>> round(model.score(x, y), 3), model.coef_[2]
     (0.96, array([0., 0., 0., 0.]))
     """

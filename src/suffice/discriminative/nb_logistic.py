@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from suffice.discriminative.class_weight import class_weights
 from suffice.discriminative.encoding import EncodedPart, Seen
 from suffice.discriminative.inference import Inference
 from suffice.discriminative.objective import NegativeLogLikelihood
+from suffice.discriminative.penalties import Scale
 from suffice.families import Response
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
@@ -325,8 +326,8 @@ def _with_naive_bayes(
     return Batch(rows, codes.astype(np.float64) if two else codes, batch.weight, offset)
 
 
-#: Candidates of ``l2="auto"``, and the number of folds.
-PENALTIES = (1.0, 0.5, 0.2, 0.1, 0.05)
+#: Candidates of ``C="auto"``, and the number of folds.
+CANDIDATES = (1.0, 2.0, 5.0, 10.0, 20.0)
 PARTS = 3
 
 
@@ -336,15 +337,16 @@ class NBLogisticRegression(ScoredClasses):
     A row x holds the presence of each feature, and has length 1. The score of class k is
     ``b_k + sum_j theta_kj r_kj x_j``, where r_kj is the log-ratio of the frequencies of feature j in class k and in all
     others; p(y | x) is the softmax of the scores. With theta = 1 for two classes (1/2 for more) this is naive Bayes,
-    towards which theta is shrunk: it minimises ``-log-likelihood + l2 (theta - towards)² / 2``. In the fit, the naive
+    towards which theta is shrunk: it minimises ``-C log-likelihood + (theta - towards)² / 2``. In the fit, the naive
     Bayes part of a row's score is computed without the row, whose own words would reveal its class.
 
     Parameters
     ----------
     alpha
         Smoothing: added to each count of a feature in a class.
-    l2
-        Penalty of theta's distance from naive Bayes; ``"auto"`` chooses it by cross-validated log-loss.
+    C
+        Inverse strength of the penalty of theta's distance from naive Bayes, as in :class:`LogisticRegression`;
+        ``"auto"`` chooses it by cross-validated log-loss.
     towards
         Prior mean of theta, in units of naive Bayes: 0 is Wang and Manning's model.
     binarize
@@ -373,8 +375,8 @@ class NBLogisticRegression(ScoredClasses):
     coef_ : (1, d), or (k, d) for more than two classes: the coefficients of x, theta r
     intercept_ : (1,), or (k,), which then sum to zero
     ratios_ : (1, d), or (k, d), r
-    l2_ : the penalty
-    losses_ : with ``l2="auto"``, the cross-validated mean log-loss of each penalty; else empty
+    C_ : the inverse strength of the penalty
+    losses_ : with ``C="auto"``, the cross-validated mean log-loss of each C; else empty
     gap_ : bound of the distance from the optimum in log-likelihood per row, at the last round
     n_iter_ : number of rounds
 
@@ -392,8 +394,9 @@ class NBLogisticRegression(ScoredClasses):
     array([[-1.81,  1.41,  0.31]])
     """
 
+    _penalty_scale: ClassVar[Scale] = "C"
     ratios_: FloatArray
-    l2_: float
+    C_: float
     losses_: dict[float, float]
     gap_: float
     n_iter_: int
@@ -402,7 +405,7 @@ class NBLogisticRegression(ScoredClasses):
         self,
         *,
         alpha: float = 0.5,
-        l2: float | str = 0.2,
+        C: float | str = 5.0,
         towards: float = 1.0,
         binarize: float | None = 0.0,
         norm: str | None = "l2",
@@ -413,9 +416,10 @@ class NBLogisticRegression(ScoredClasses):
         random_state: RandomState = 0,
         verbose: bool = False,
         n_jobs: int | None = None,
+        **others: Never,
     ) -> None:
         self.alpha = alpha
-        self.l2 = l2
+        self.C = C
         self.towards = towards
         self.binarize = binarize
         self.norm = norm
@@ -426,6 +430,7 @@ class NBLogisticRegression(ScoredClasses):
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
+        self._reject(others)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -464,7 +469,7 @@ class NBLogisticRegression(ScoredClasses):
         if not self.gap_ <= self.tol:
             warn_user(
                 f"{type(self).__name__} did not converge: max_iter={self.max_iter} rounds were made, and theta "
-                f"is about {self.gap_:.2g} per row from the optimum. Raise max_iter, tol or l2",
+                f"is about {self.gap_:.2g} per row from the optimum. Raise max_iter or tol, or lower C",
                 ConvergenceWarning,
             )
         return self
@@ -481,7 +486,7 @@ class NBLogisticRegression(ScoredClasses):
         texts = Texts(counted, self._normed(counted), codes, weight)
         self._choose_penalty(texts)
         corrected = self._corrected(texts)
-        ascent = corrected.solve(self.l2_, self.tol, self.max_iter, self._seed())
+        ascent = corrected.solve(1 / self.C_, self.tol, self.max_iter, self._seed())
         self.coef_, self.intercept_ = corrected.linear(ascent.theta)
         self.ratios_ = corrected.scale.T
         self.gap_, self.n_iter_ = ascent.gap / texts.weight_in_all, ascent.rounds
@@ -489,7 +494,7 @@ class NBLogisticRegression(ScoredClasses):
     def _fit_parts(self, data: Dataset) -> None:
         """Compute theta from rows in parts: a pass for the classes, one for the counts, and one for each L-BFGS step.
 
-        The optimum is that of rows in memory. ``l2="auto"`` is chosen on a sample of the rows.
+        The optimum is that of rows in memory. ``C="auto"`` is chosen on a sample of the rows.
         """
         validation.features(self, data.example(), reset=True)
         parts = data.map_parts(partial(_encode_part, model_for_parts(self, data)))
@@ -526,15 +531,15 @@ class NBLogisticRegression(ScoredClasses):
         likelihood = NegativeLogLikelihood(
             data, response, bool(first), symmetric=not self._two, predictors=1 if self._two else len(self._labels)
         )
-        objective = ScaledObjective(likelihood, scales, self.l2_)
+        objective = ScaledObjective(likelihood, scales, 1 / self.C_)
         theta, tol = np.zeros_like(scales), float(np.sqrt(self.tol))
         self.gap_, self.n_iter_ = np.inf, 0
         while self.gap_ > self.tol and self.n_iter_ < self.max_iter:
             solution = QuasiNewton(tol, self.max_iter - self.n_iter_).minimise(objective, theta)
             theta, tol = solution.theta, tol / 10
             self.n_iter_ += max(solution.n_steps, 1)
-            # The Hessian is at least l2: this bounds the distance of the value from the minimum.
-            self.gap_ = float((solution.gradient**2).sum()) / (2 * self.l2_ * data.weight)
+            # The Hessian is at least 1 / C: this bounds the distance of the value from the minimum.
+            self.gap_ = float((solution.gradient**2).sum()) * self.C_ / (2 * data.weight)
         coef = scales[first:] * (theta[first:] + self._towards)
         self.coef_ = np.ascontiguousarray(coef.T)
         self.intercept_ = _centred(theta[0]) if first else np.zeros(scale.shape[1])
@@ -547,8 +552,8 @@ class NBLogisticRegression(ScoredClasses):
         self.classes_ = validation.classes_array(labels, like)
 
     def _choose_penalty(self, texts: Texts) -> None:
-        self.losses_ = self._losses(texts) if self.l2 == "auto" else {}
-        self.l2_ = min(self.losses_, key=lambda l2: self.losses_[l2]) if self.losses_ else float(self.l2)
+        self.losses_ = self._losses(texts) if self.C == "auto" else {}
+        self.C_ = min(self.losses_, key=lambda each: self.losses_[each]) if self.losses_ else float(self.C)
 
     @property
     def _towards(self) -> float:
@@ -556,10 +561,10 @@ class NBLogisticRegression(ScoredClasses):
         return float(self.towards) if self._two else float(self.towards) / 2
 
     def _check_settings(self) -> None:
-        for name in ("alpha", "tol") + (() if self.l2 == "auto" else ("l2",)):
+        for name in ("alpha", "tol") + (() if self.C == "auto" else ("C",)):
             value = getattr(self, name)
             if not (isinstance(value, int | float | np.number) and 0 < value < np.inf):
-                also = ", or 'auto'" if name == "l2" else ""
+                also = ", or 'auto'" if name == "C" else ""
                 raise ValueError(f"{name} must be a finite number above 0{also}; got {value!r}")
         if not (isinstance(self.towards, int | float | np.number) and np.isfinite(self.towards)):
             raise ValueError(f"towards must be a finite number; got {self.towards!r}")
@@ -579,18 +584,18 @@ class NBLogisticRegression(ScoredClasses):
         return Corrected.of(engine, texts, len(self._labels), float(self.alpha), self._towards, intercept)
 
     def _losses(self, texts: Texts) -> dict[float, float]:
-        """Return the cross-validated mean log-loss of each penalty, the strongest first."""
-        losses = dict.fromkeys(PENALTIES, 0.0)
+        """Return the cross-validated mean log-loss of each C, that of the strongest penalty first."""
+        losses = dict.fromkeys(CANDIDATES, 0.0)
         order = np.argsort(texts.codes, kind="stable")
         part = np.empty(len(order), dtype=np.int64)
         part[order] = np.arange(len(order)) % PARTS  # rows of every class in every fold
         for number in range(PARTS):
             known, asked = texts.of(part != number), texts.of(part == number)
             corrected = self._corrected(known)
-            for l2 in PENALTIES:
-                theta = corrected.solve(l2, self.tol, self.max_iter, self._seed()).theta
-                losses[l2] += corrected.loss(theta, asked)
-        return {l2: loss / texts.weight_in_all for l2, loss in losses.items()}
+            for each in CANDIDATES:
+                theta = corrected.solve(1 / each, self.tol, self.max_iter, self._seed()).theta
+                losses[each] += corrected.loss(theta, asked)
+        return {each: loss / texts.weight_in_all for each, loss in losses.items()}
 
     # Validation.
 
@@ -634,7 +639,7 @@ class NBLogisticRegression(ScoredClasses):
                 **self._parameters_written(),
                 "features": self.n_features_in_,
                 "feature_names": parameters.feature_names(self),
-                "penalty": self.l2_,
+                "C": self.C_,
                 "losses": list(self.losses_.items()),
                 "gap": self.gap_,
                 "rounds": self.n_iter_,
@@ -653,6 +658,6 @@ class NBLogisticRegression(ScoredClasses):
         shapes = {"coef": (rows, model.n_features_in_), "intercept": (rows,), "ratios": (rows, model.n_features_in_)}
         check_shapes(arrays, shapes)
         model.coef_, model.intercept_, model.ratios_ = arrays["coef"], arrays["intercept"], arrays["ratios"]
-        model.l2_, model.gap_, model.n_iter_ = settings["penalty"], settings["gap"], settings["rounds"]
+        model.C_, model.gap_, model.n_iter_ = settings["C"], settings["gap"], settings["rounds"]
         model.losses_ = dict(settings["losses"])
         return model

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import pairwise
 from operator import add
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Never, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,13 +22,14 @@ from suffice.data.dataset import Piece, model_for_parts, no_rows
 from suffice.discriminative.base import dependence, warn_of_collinearity, warn_unless_converged
 from suffice.discriminative.contrasts import estimate_contrasts
 from suffice.discriminative.covariance import Covariance
-from suffice.discriminative.inference import Inference, notes_on_penalties
+from suffice.discriminative.inference import Inference, note_on_ridge
 from suffice.discriminative.layout import lay_out
+from suffice.discriminative.penalties import PenalisedModel, check_strength
 from suffice.discriminative.perceptron import ClassTotals
 from suffice.discriminative.result_table import ResultTable
 from suffice.discriminative.separation import SeparationWarning
 from suffice.discriminative.summary import Summary
-from suffice.estimator import ClassifierInPartsMixin, FittedParameters, row_wise
+from suffice.estimator import ClassifierInPartsMixin, row_wise
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.engine import engine_for
@@ -212,7 +213,7 @@ def _sums_of_part(
     return np.concatenate(found)
 
 
-class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator):  # type: ignore[misc]
+class OrdinalRegression(PenalisedModel, Stored, ClassifierInPartsMixin, BaseEstimator):  # type: ignore[misc]
     """Ordinal regression: P(y <= k | x) = F(threshold_k - x'coef), for ordered classes.
 
     The class is the interval between two thresholds that holds a latent variable, x'coef plus noise of distribution F.
@@ -277,6 +278,7 @@ class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEs
         max_iter: int = 100,
         verbose: bool = False,
         n_jobs: int | None = None,
+        **others: Never,
     ) -> None:
         self.link = link
         self.order = order
@@ -285,6 +287,7 @@ class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEs
         self.max_iter = max_iter
         self.verbose = verbose
         self.n_jobs = n_jobs
+        self._reject(others)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -295,8 +298,7 @@ class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEs
     def _check_settings(self) -> None:
         if self.link not in _DISTRIBUTIONS:
             raise ValueError(f"link must be one of {', '.join(_DISTRIBUTIONS)}; got {self.link!r}")
-        if not (isinstance(self.l2, int | float | np.number) and 0 <= self.l2 < np.inf):
-            raise ValueError(f"l2 must be a finite number, 0 or more; got {self.l2!r}")
+        check_strength("l2", self.l2)
         if not (isinstance(self.tol, int | float | np.number) and 0 < self.tol < np.inf):
             raise ValueError(f"tol must be a finite number above 0; got {self.tol!r}")
         if not (isinstance(self.max_iter, int | np.integer) and self.max_iter >= 1):
@@ -524,7 +526,7 @@ class OrdinalRegression(FittedParameters, Stored, ClassifierInPartsMixin, BaseEs
         notes = list(self._notes)
         if self._covariance is None:
             notes.append("there are no standard errors: there are too many parameters for a covariance matrix")
-        notes += notes_on_penalties(0.0, self._params.l2, False, "classical")
+        notes += [note_on_ridge(f"l2 = {self._params.l2:g}", "classical")] if self._params.l2 > 0 else []
         names = [str(name) for name in self.classes_.tolist()]
         cuts = [f"{low}|{high}" for low, high in pairwise(names)]
         rows, value, null = (self._facts[name] for name in ("rows", "log_likelihood", "null_log_likelihood"))

@@ -40,8 +40,8 @@ def profile_intervals(model: Any, level: float, X: Any, y: Any, **columns: Any) 
         The rows of the fit.
     """
     theta, intercept = model.solution_.theta, int(model._params.fit_intercept)
-    if model._params.l1 > 0:
-        raise ValueError("there is no profile likelihood under l1 > 0, which sets coefficients to zero")
+    if model._params._sets_zeros:
+        raise ValueError("there is no profile likelihood under an l1 penalty, which sets coefficients to zero")
     found = np.full((*theta.shape, 2), np.nan)
     what = "a profile likelihood interval"
     with rows_of_fit(model, what, X, y, **columns) as rows:
@@ -103,7 +103,7 @@ def _signed_root(
     theta = theta + (value - theta[place, column]) * along
     theta[place, column] = value
     objective = rows.objective
-    if model._params.penalty == "firth":
+    if model._params.bias_reduction:
         solution = firth(objective.data, theta, objective.intercept, TOLERANCE, 200, fixed=place)
         least = model.solution_.value
     else:

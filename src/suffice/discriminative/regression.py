@@ -23,7 +23,7 @@ from suffice.discriminative.base import (
     LinearPredictor,
     check_groups,
     check_inference_settings,
-    check_penalties,
+    check_tolerance,
     covariance_kind,
     dependence,
     solvers_read,
@@ -37,12 +37,13 @@ from suffice.discriminative.encoding import EncodedPart, Seen, drop_rows_without
 from suffice.discriminative.facts import Facts, estimates_dispersion, facts_of
 from suffice.discriminative.firth import firth
 from suffice.discriminative.fit_rows import rows_of_fit
-from suffice.discriminative.inference import PSEUDO_LIKELIHOOD, Inference, notes_on_penalties, notes_on_rows
+from suffice.discriminative.inference import PSEUDO_LIKELIHOOD, Inference, note_on_ridge, notes_on_rows
 from suffice.discriminative.intervals import ThetaCovariance, critical_value
 from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.normal_equations import solve_normal_equations
 from suffice.discriminative.objective import NegativeLogLikelihood, predictors_of
 from suffice.discriminative.path import Path, solve_path, strengths
+from suffice.discriminative.penalties import RIDGE, Penalties
 from suffice.discriminative.profile import profile_intervals
 from suffice.discriminative.robust import robust_covariance
 from suffice.discriminative.row_sample import RowSample, UpdateObjective
@@ -109,15 +110,13 @@ class Regression(LinearPredictor):
     warm_start: bool
     inference: bool | str
     random_state: Any
-    n_iter_: int
-    l2: float
-    l1: float
+    n_iter_: Any
     weights: str
     dispersion: str | float
     covariance: str
     lags: int | None
     solution_: Solution
-    penalty: str | None = None  #: "firth", or None; a parameter of classifiers
+    bias_reduction: bool = False  #: Firth's; a parameter of classifiers
     separation_: Separation | None  #: a direction of separation, if there is one
     facts_: Facts
     dispersion_: float
@@ -135,8 +134,6 @@ class Regression(LinearPredictor):
     def __init__(
         self,
         *,
-        l2: float = 0.0,
-        l1: float = 0.0,
         fit_intercept: bool = True,
         solver: Any = "auto",
         tol: float = 1e-8,
@@ -152,8 +149,6 @@ class Regression(LinearPredictor):
         n_jobs: int | None = None,
         device: str | None = None,
     ) -> None:
-        self.l2 = l2
-        self.l1 = l1
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.tol = tol
@@ -171,17 +166,34 @@ class Regression(LinearPredictor):
 
     def _check_settings(self) -> None:
         """Raise for an invalid parameter, before any row is read."""
-        check_penalties(self)
+        self._check_penalties()
+        check_tolerance(self)
         if not (isinstance(self.max_iter, int | np.integer) and self.max_iter >= 1):
             raise ValueError(f"max_iter must be a whole number, 1 or more; got {self.max_iter!r}")
         if self.inference not in (True, False, "auto"):
             raise ValueError(f"inference must be True, False or 'auto'; got {self.inference!r}")
         check_inference_settings(self)
         solver_of(self.solver, self.tol, self.max_iter, False, None)
-        if self.l1 > 0 and self.solver not in ("auto", "newton"):
-            raise ValueError(f"l1 > 0 needs solver='auto' or 'newton'; got solver={self.solver!r}")
+        if self._sets_zeros:
+            self._check_solver_of_l1(self._penalty_named())
+
+    def _check_solver_of_l1(self, what: str) -> None:
+        if self.solver not in ("auto", "newton", "saga"):
+            raise ValueError(f"{what} needs solver='auto' or 'newton'; got solver={self.solver!r}")
 
     # Hooks of subclasses.
+
+    @abstractmethod
+    def _penalties(self, weight: float) -> Penalties:
+        """Return the penalties beside the log-likelihood of rows of this total weight."""
+
+    @abstractmethod
+    def _check_penalties(self) -> None:
+        """Raise if a parameter of the penalties is invalid."""
+
+    @abstractmethod
+    def _penalty_named(self) -> str:
+        """Return the penalty as the parameters state it, for messages."""
 
     @abstractmethod
     def _response(self) -> Response:
@@ -272,7 +284,7 @@ class Regression(LinearPredictor):
             if objective.symmetric and (kind := covariance_kind(self.covariance, self.weights)) != "classical":
                 raise ValueError(
                     f"covariance={kind!r} of more than two classes with a penalty is not available: use "
-                    "'classical', l2=0, or SoftmaxRegression"
+                    "'classical', C=np.inf, or SoftmaxRegression"
                 )
             start = self._start(objective, targets, layout)
             objective, start = self._estimate_family(objective, start)
@@ -294,16 +306,19 @@ class Regression(LinearPredictor):
         self._information = self._covariance = self.separation_ = None
         self._notes = []
 
-    def _likelihood(self, data: EncodedDataset, targets: int) -> NegativeLogLikelihood:
-        """Return the objective: minus the log-likelihood of the rows, and the ridge."""
+    def _likelihood(
+        self, data: EncodedDataset, targets: int, penalties: Penalties | None = None
+    ) -> NegativeLogLikelihood:
+        """Return the objective: minus the log-likelihood of the rows, and the ridge; by default that of the model."""
         response = self._response()
-        alike = self._treats_classes_alike and (self.l2 > 0 or self.l1 > 0) and targets > 2
+        l1, l2 = self._penalties(data.weight) if penalties is None else penalties
+        alike = self._treats_classes_alike and (l2 > 0 or l1 > 0) and targets > 2
         predictors = response.predictors(targets) + alike
         free = None
         if response.family.name == "beta":  # the precision is the same for all rows
             free = np.ones((data.n_features + self.fit_intercept, 2))
             free[int(self.fit_intercept) :, 1] = 0.0
-        return NegativeLogLikelihood(data, response, self.fit_intercept, float(self.l2), alike, free, predictors)
+        return NegativeLogLikelihood(data, response, self.fit_intercept, l2, alike, free, predictors)
 
     def _check_family(self, what: str) -> None:
         """Raise if the family has a parameter that a method does not estimate."""
@@ -355,12 +370,13 @@ class Regression(LinearPredictor):
 
     def _solve(self, likelihood: NegativeLogLikelihood, start: FloatArray, hessian: bool) -> tuple[Solution, float]:
         """Return the minimum of the objective, and the penalty that its value includes."""
-        if self.penalty == "firth":
+        if self.bias_reduction:
             data = likelihood.data.transform(_with_targets_on_host)
             solution = firth(data, start, self.fit_intercept, self.tol, self.max_iter)
             return solution, solution.value - likelihood.value_gradient(solution.theta).value
-        if self.l1 > 0:
-            strength = np.full(start.shape, float(self.l1))
+        l1, l2 = self._penalties(likelihood.weight)
+        if l1 > 0:
+            strength = np.full(start.shape, l1)
             strength[: int(self.fit_intercept)] = 0.0
             solution = CoordinateDescent(strength, self.tol, self.max_iter).minimise(likelihood, start)
         else:
@@ -369,7 +385,7 @@ class Regression(LinearPredictor):
             if hessian and solution.hessian is None:
                 solution = replace(solution, hessian=likelihood.value_gradient_hessian(solution.theta).hessian)
         coef = solution.theta[int(self.fit_intercept) :]
-        return solution, float(self.l2 / 2 * (coef * coef).sum() + self.l1 * np.abs(coef).sum())
+        return solution, float(l2 / 2 * (coef * coef).sum() + l1 * np.abs(coef).sum())
 
     def _report(self, likelihood: NegativeLogLikelihood, layout: Layout, solution: Solution, penalty: float) -> None:
         """Set the fitted attributes; warn of missing convergence, collinearity and separation."""
@@ -379,8 +395,8 @@ class Regression(LinearPredictor):
                 "give fit_intercept=True, another link, or standardise X"
             )
         theta, self._layout, self._information = solution.theta, layout, solution.hessian
-        factored = None if solution.hessian is None or self.l1 > 0 else Symmetric.of(solution.hessian)
-        if self.l1 > 0:
+        factored = None if solution.hessian is None or self._sets_zeros else Symmetric.of(solution.hessian)
+        if self._sets_zeros:
             rank = int(np.count_nonzero(theta))
         elif likelihood.free is not None:
             rank = int(likelihood.free.sum())
@@ -388,7 +404,7 @@ class Regression(LinearPredictor):
             rank = theta.size
         if factored is not None:
             rank -= theta.size - factored.rank
-            if factored.rank < theta.size and self.l2 == 0:
+            if factored.rank < theta.size and likelihood.l2 == 0:
                 self._warn_collinear(likelihood, theta.shape)
         rank -= int(likelihood.symmetric and self.fit_intercept)
         self.facts_ = facts_of(likelihood, theta, penalty - solution.value, rank, self.weights, self.dispersion)
@@ -408,11 +424,11 @@ class Regression(LinearPredictor):
             )
             self._covariance = ThetaCovariance(layout, matrix, factored.undetermined)
         self.solution_ = layout.solution_outward(solution)
-        self.n_iter_ = max(solution.n_steps, 1)
+        self._set_steps(max(solution.n_steps, 1))
         warn_unless_converged(self, solution)
         self._find_means_at_the_end(likelihood, theta)
         self._set_theta(self.solution_.theta)
-        if likelihood.response.can_separate and not self._penalised():
+        if likelihood.response.can_separate and not (self.is_penalised() or self.bias_reduction):
             if factored is None:
                 is_far = solution.value < 1e-3 * likelihood.weight  # the saturated model
             else:
@@ -421,7 +437,7 @@ class Regression(LinearPredictor):
             if is_far:
                 self._find_separation(likelihood, layout, theta)
         self._seen, self._pace, self._sample, self._warm = likelihood.weight, None, None, False
-        plain = self.l1 == 0 and layout.kept is None and layout.centre is None
+        plain = not self._sets_zeros and layout.kept is None and layout.centre is None
         self._curvature = solution.hessian if plain else None
 
     def _find_means_at_the_end(self, likelihood: NegativeLogLikelihood, theta: FloatArray) -> None:
@@ -461,9 +477,14 @@ class Regression(LinearPredictor):
         change = predictors_of(step, self.fit_intercept, rows, likelihood.data.engine_for_some_rows)
         return bool(np.abs(change).max(initial=0.0) > SETTLED)
 
-    def _penalised(self) -> bool:
-        """Whether a penalty keeps theta finite."""
-        return self.l2 > 0 or self.l1 > 0 or self.penalty is not None
+    @property
+    def _sets_zeros(self) -> bool:
+        """Whether an l1 penalty sets coefficients to zero."""
+        return self._penalties(1.0).l1 > 0
+
+    def _set_steps(self, steps: int) -> None:
+        """Set ``n_iter_``."""
+        self.n_iter_ = steps
 
     def _find_separation(self, likelihood: NegativeLogLikelihood, layout: Layout, theta: FloatArray) -> None:
         """Search for a direction that separates the classes, or zero counts from others; warn if there is one."""
@@ -481,12 +502,12 @@ class Regression(LinearPredictor):
             return
         if rows.rows == likelihood.data.n_rows:
             self.separation_ = found
-            words = found.message(firth=self._has_classes)
+            words = found.message(RIDGE[self._penalty_scale], firth=self._has_classes)
             why = f"the {found.of} are separated: the likelihood has no maximum"
         else:
             why = words = (
                 f"the next Newton step is still large, and a sample of {rows.rows} of the {likelihood.data.n_rows} "
-                "rows is separated: so are all rows, or nearly; give l2 > 0"
+                f"rows is separated: so are all rows, or nearly; {RIDGE[self._penalty_scale]}"
             )
         self.solution_ = replace(self.solution_, converged=False, reason=why)
         self._notes.append(words)
@@ -673,7 +694,7 @@ class Regression(LinearPredictor):
         trace = thin_trace((*trace, Step(float(number), value, float("nan"), 0.0, theta.copy(), number)))
         reason = "partial_fit reads each row once: theta is near the optimum, not at it"
         self.solution_ = Solution(theta, value, np.zeros_like(theta), False, reason, trace, weight=likelihood.weight)
-        self.n_iter_ = number
+        self._set_steps(number)
         self._set_theta(theta)
         return self
 
@@ -688,7 +709,7 @@ class Regression(LinearPredictor):
     ) -> tuple[FloatArray, float]:
         """Return theta after a stochastic step for each row, and the sum of the rows' values before their steps."""
         # The penalty is for all rows learned: a batch has its share.
-        likelihood = replace(likelihood, l2=likelihood.l2 * likelihood.weight / seen)
+        likelihood = replace(likelihood, l2=self._penalties(seen).l2 * likelihood.weight / seen)
         shape = likelihood.shape
         theta = np.zeros(shape) if first else np.array(self._pinned_theta(shape[1]))
         layout = Layout(shape[0] - int(self.fit_intercept), self.fit_intercept)
@@ -733,8 +754,10 @@ class Regression(LinearPredictor):
         if not first:
             theta = np.array(self._pinned_theta(likelihood.predictors))
             if self._curvature is not None:
+                # The parabola has the penalty of the earlier rows.
+                added = self._penalties(self._seen + likelihood.weight).l2 - self._penalties(self._seen).l2
                 solution = Newton(max(float(self.tol), ABOUT), 20).minimise(
-                    UpdateObjective(replace(likelihood, l2=0.0), theta, self._curvature), theta
+                    UpdateObjective(replace(likelihood, l2=added), theta, self._curvature), theta
                 )
                 if np.isfinite(solution.value):
                     theta, self._curvature = solution.theta, solution.hessian
@@ -767,14 +790,14 @@ class Regression(LinearPredictor):
             return layout.outward(start) if theta is None else theta
         # Large predictors: classes are separated or lack rows, and the Hessian at theta is nearly 0 for the next fit.
         self._warm = solution.converged and _farthest(solution, likelihood) < PLATEAU
-        if not sample.is_whole and curvature is not None and theta is not None and self.l1 == 0:
+        if not sample.is_whole and curvature is not None and theta is not None and not self._sets_zeros:
             # The theta of all rows is replaced only if it is worse on the sample than sampling error explains.
             size = float(theta.size)
             short = likelihood.value_gradient(layout.inward(theta)).value - solution.value
             if 2 * short / float(sample.stands_for.mean()) <= 2 * (size + 3 * np.sqrt(2 * size)):
                 self._curvature = curvature
                 return theta
-        if wanted and self.l1 == 0 and layout.kept is None and layout.centre is None:
+        if wanted and not self._sets_zeros and layout.kept is None and layout.centre is None:
             self._curvature = solution.hessian
         return layout.outward(solution.theta)
 
@@ -823,11 +846,12 @@ class Regression(LinearPredictor):
             The share of l1: 1 is the lasso.
         """
         self._check_family("path")
-        model = clone(self).set_params(l1=1.0, l2=0.0)  # with a penalty, classes are symmetric
+        model = clone(self)
         model._check_settings()
+        model._check_solver_of_l1("path")
         data, targets = model._encode(X, y=y, sample_weight=sample_weight, offset=offset)
         laid, layout = lay_out(data, self.fit_intercept)
-        likelihood = model._likelihood(laid, targets)
+        likelihood = model._likelihood(laid, targets, Penalties(l1=1.0))  # with a penalty, classes are symmetric
         start = model._start(likelihood, targets, layout)
         first = int(self.fit_intercept)
         if first:  # the intercepts alone
@@ -860,7 +884,7 @@ class Regression(LinearPredictor):
 
     def _theta_covariance(self) -> ThetaCovariance | None:
         """Return the covariance of theta, if known."""
-        if self._covariance is None and self._information is not None and self._params.l1 == 0:
+        if self._covariance is None and self._information is not None and not self._params._sets_zeros:
             factored = Symmetric.of(self._information)
             root = factored.root()
             matrix = self.facts_.dispersion * (root @ root.T)
@@ -922,8 +946,10 @@ class Regression(LinearPredictor):
         response, params = self._response(), self._params
         if self.solution_.theta.shape[1] != 1:
             raise ValueError(f"diagnostics need one linear predictor per row; {response.name} has several")
-        if params.l1 > 0:
-            raise ValueError("there are no diagnostics under l1 > 0: refit the columns with coefficients other than 0")
+        if params._sets_zeros:
+            raise ValueError(
+                "there are no diagnostics under an l1 penalty: refit the columns with coefficients other than 0"
+            )
         beside: dict[str, Any] = {"offset": offset, "exposure": exposure, "trials": trials}
         with rows_of_fit(self, "diagnostics", X, y, sample_weight=sample_weight, **beside) as rows:
             quasi = response.likelihood.is_discrete and params.dispersion != "family"
@@ -966,8 +992,8 @@ class Regression(LinearPredictor):
         notes = list(self._notes)
         response, params = self._response(), self._params
         kind = covariance_kind(params.covariance, params.weights)
-        notes += notes_on_penalties(params.l1, params.l2, params.penalty == "firth", kind)
-        if covariance is None and params.l1 == 0:
+        notes += params._notes_on_penalties(kind)
+        if covariance is None and not params._sets_zeros:
             notes.append("standard errors were not computed, as they are expensive here: give inference=True")
         dispersed = estimates_dispersion(response, params.dispersion)
         notes += notes_on_rows(self.facts_.rows, self.facts_.rank, dispersed or kind != "classical")
@@ -994,9 +1020,19 @@ class Regression(LinearPredictor):
             intercept=bool(params.fit_intercept),
             density=not response.likelihood.is_discrete,
             estimates_dispersion=dispersed,
-            least_squares=response.name == "gaussian/identity" and not self._params._penalised(),
+            least_squares=response.name == "gaussian/identity" and not self._params.is_penalised(),
             shapes=self._shapes(),
         )
+
+    def _notes_on_penalties(self, kind: str) -> list[str]:
+        """Return what the penalty does to standard errors and criteria."""
+        if self.bias_reduction:
+            return [
+                "bias_reduction=True: the coefficients are Firth's; log-likelihood and deviance leave out the prior"
+            ]
+        if self._sets_zeros:
+            return [f"{self._penalty_named()}: coefficients set to zero have no standard errors"]
+        return [note_on_ridge(self._penalty_named(), kind)] if self.is_penalised() else []
 
     # The file.
 
@@ -1072,7 +1108,7 @@ class Regression(LinearPredictor):
             check_shapes(arrays, {"trace_theta": (len(trace), *arrays["theta"].shape)})
             trace = tuple(step._replace(theta=theta) for step, theta in zip(trace, arrays["trace_theta"], strict=True))
         model.solution_ = Solution(arrays["theta"], gradient=arrays["gradient"], trace=trace, **about)
-        model.n_iter_ = max(model.solution_.n_steps, 1)
+        model._set_steps(max(model.solution_.n_steps, 1))
         model._set_theta(model.solution_.theta)
         if "coef" in arrays:
             intercept = arrays["intercept"]

@@ -8,6 +8,7 @@ import numpy as np
 
 from suffice.discriminative.least_squares import StreamedLeastSquares
 from suffice.discriminative.normal_equations import Penalty
+from suffice.discriminative.penalties import Scale
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ class Ridge(StreamedLeastSquares):
 
     alpha: float | FloatArray
     _estimated_by: ClassVar[tuple[str, ...]] = ("alpha", "fit_intercept", "positive")
+
+    _penalty_scale: ClassVar[Scale] = "ridge"
 
     def __init__(
         self,

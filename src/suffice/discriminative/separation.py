@@ -213,7 +213,7 @@ class Separation:
     >>> found = Separation("quasi-complete", ("smoker",), np.array([3, 7]), np.array([[0.0], [1.0]]))
     >>> print(found.message())
     smoker separates the classes quasi-completely: 2 rows (3, 7) are strictly on the right side and none on the wrong \
-one, so the likelihood has no maximum and coefficients diverge; give l2 > 0, or penalty='firth', or drop the column
+one, so the likelihood has no maximum and coefficients diverge; give C=1.0, or bias_reduction=True, or drop the column
     """
 
     kind: Literal["complete", "quasi-complete"]  #: complete if all rows are strictly on their side
@@ -222,8 +222,16 @@ one, so the likelihood has no maximum and coefficients diverge; give l2 > 0, or 
     direction: FloatArray  #: (p, t); the likelihood does not decrease along it
     of: Literal["classes", "counts"] = "classes"  #: what y holds; counts are separated where they are 0
 
-    def message(self, firth: bool = True) -> str:
-        """Return the separation and its cure in a sentence; ``firth``: whether the model has that penalty."""
+    def message(self, ridge: str = "give C=1.0", firth: bool = True) -> str:
+        """Return the separation and its cure in a sentence.
+
+        Parameters
+        ----------
+        ridge
+            How to give the model a ridge penalty.
+        firth
+            Whether the model has ``bias_reduction``.
+        """
         several = len(self.columns) > 1
         some = ", ".join(self.columns[:_SHOWN])
         more = f" and {len(self.columns) - _SHOWN} more columns" if len(self.columns) > _SHOWN else ""
@@ -245,7 +253,7 @@ one, so the likelihood has no maximum and coefficients diverge; give l2 > 0, or 
         if not self.columns:
             what = what if self.of == "counts" else f"y is the same in all {rows}"
             return f"{what}, so the likelihood has no maximum and the intercept diverges; y must vary"
-        cure = "give l2 > 0" + (", or penalty='firth'" if firth and self.direction.shape[1] == 1 else "")
+        cure = ridge + (", or bias_reduction=True" if firth and self.direction.shape[1] == 1 else "")
         return (
             f"{what}, so the likelihood has no maximum and coefficients diverge; {cure}, or drop the "
             f"column{'s' if several else ''}"
@@ -325,7 +333,7 @@ def find_separation(
         found = search.find()
     except _Undecided as reason:
         warn_user(
-            f"whether the classes are separated is unknown: {reason}; if coefficients are large, give l2 > 0",
+            f"whether the classes are separated is unknown: {reason}; if coefficients are large, give a penalty",
             SeparationWarning,
         )
         return None

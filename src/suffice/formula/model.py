@@ -121,7 +121,8 @@ def fit(
     missing
         ``"drop"`` drops rows with missing cells, and reports their number; ``"raise"`` raises. Blank texts are missing.
     **settings
-        Parameters of the estimator: ``alpha=1.0``, ``covariance="HC3"``, ``penalty="firth"``, ``link="probit"``.
+        Parameters of the estimator: ``C=1.0``, ``alpha=1.0``, ``covariance="HC3"``, ``bias_reduction=True``,
+        ``link="probit"``.
 
     Returns
     -------
@@ -516,9 +517,8 @@ class FormulaModel(Stored):
             self._check_weights(piece.get("sample_weight"))
         elif "weights" in self._beside:
             self._check_weights(self._summed_weights(table))
-        penalised = any(np.any(getattr(self.estimator_, name, 0.0)) for name in ("l2", "l1", "alpha"))
         plain = type(self.estimator_) is LinearRegression
-        if not penalised and len(self.design.names):
+        if not self.estimator_.is_penalised() and len(self.design.names):
             sums = self.estimator_ if plain else LinearRegression(fit_intercept=self.design.intercept)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", CollinearityWarning)

@@ -91,7 +91,7 @@ def _unit(data: ReportData) -> str:
     if data.task == "numbers":
         return f"predicted {data.target}"
     if data.task == "counts":
-        is_log = type(data.model.estimator_).__name__ == "PoissonRegressor"
+        is_log = type(data.model.estimator_).__name__ == "GLM"
         return "log of the expected count" if is_log else "expected count"
     return f"log-odds of {data.classes[1]}" if len(data.classes) == 2 else "scores of the classes"
 

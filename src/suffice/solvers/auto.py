@@ -116,6 +116,10 @@ NAMED: dict[str, Callable[[float, int, bool, Any], Any]] = {
     "newton": lambda tol, steps, hessian, seed: Newton(tol, steps),
     "batch": lambda tol, steps, hessian, seed: BatchGradient(tol=tol, max_iter=steps),
     "stochastic": lambda tol, steps, hessian, seed: StochasticGradient(tol=tol, epochs=steps, random_state=seed),
+    # Names of scikit-learn: the same method, or the default solver, of the same optimum.
+    "lbfgs": lambda tol, steps, hessian, seed: QuasiNewton(tol, steps, hessian),
+    "newton-cholesky": lambda tol, steps, hessian, seed: Newton(tol, steps),
+    **dict.fromkeys(("newton-cg", "sag", "saga"), lambda tol, steps, hessian, seed: Auto(tol, steps, hessian)),
 }
 
 
@@ -130,5 +134,7 @@ def solver_of(solver: Any, tol: float, max_iter: int, hessian: bool, seed: Any) 
     if hasattr(solver, "minimise"):
         return solver
     if solver not in NAMED:
+        if solver == "liblinear":
+            raise ValueError("there is no solver 'liblinear', which penalises the intercept: use 'auto'")
         raise ValueError(f"solver must be one of {', '.join(NAMED)}, or a solver of suffice.solvers; got {solver!r}")
     return NAMED[solver](tol, max_iter, hessian, seed)

@@ -39,7 +39,7 @@ class Candidate:
     alpha: float | None = None  # the best smoothing, of generative models
 
 
-def rank_candidates(documents: DocumentRows, alpha: Any, l2: Any, engine: Engine) -> list[Candidate]:
+def rank_candidates(documents: DocumentRows, alpha: Any, c: Any, engine: Engine) -> list[Candidate]:
     """Return all models, the best first, compared by cross-validation.
 
     Every fold is summed once: the generative models, at every smoothing, are read from the sums of the other folds. The
@@ -62,7 +62,7 @@ def rank_candidates(documents: DocumentRows, alpha: Any, l2: Any, engine: Engine
     exact = isinstance(documents.vocabulary, Vocabulary)
     names = [name for name in GENERATIVE if exact or name != "bernoulli"]  # which needs an exact vocabulary
     found = [_score_generative(name, rows, parts, alpha, engine) for name in names]
-    found += [_score_discriminative(name, rows, parts, alpha, l2, engine) for name in DISCRIMINATIVE]
+    found += [_score_discriminative(name, rows, parts, alpha, c, engine) for name in DISCRIMINATIVE]
     return sorted(found, key=lambda candidate: -candidate.log_score)
 
 
@@ -93,13 +93,13 @@ def _score_generative(name: TextModelName, rows: Rows, parts: list[Any], alpha: 
 
 
 def _score_discriminative(
-    name: TextModelName, rows: Rows, parts: list[Any], alpha: Any, l2: Any, engine: Engine
+    name: TextModelName, rows: Rows, parts: list[Any], alpha: Any, c: Any, engine: Engine
 ) -> Candidate:
     x = _rows_of_model(name, rows.x)
     log_posterior = []
     for held in parts:
         rest = np.setdiff1d(np.arange(len(rows)), held)
-        model, scale = discriminative_model(name, alpha, l2, engine)
+        model, scale = discriminative_model(name, alpha, c, engine)
         model.fit(scale(x[rest]), rows.codes[rest], sample_weight=rows.weights[rest])
         log_posterior.append(model.predict_log_proba(scale(x[held])))
     return _score(name, np.concatenate(log_posterior), Folds(rows, parts), None, calibrated=True)

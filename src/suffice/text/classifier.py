@@ -69,8 +69,8 @@ class TextClassifier(SummedClassifier):
         Whether a word counts once in a document; by default for all models but the multinomial.
     alpha
         Smoothing, added to every count; ``"auto"`` chooses it by leave-one-out scores, from the same pass.
-    l2
-        The penalty of logistic regression.
+    C
+        The inverse strength of the penalty of logistic regression, as in :class:`suffice.LogisticRegression`.
     class_prior
         The priors of generative models, (k,), or a dictionary from class to prior; the shares of the classes by
         default.
@@ -122,7 +122,7 @@ class TextClassifier(SummedClassifier):
         vocabulary: Any = "exact",
         presence: bool | None = None,
         alpha: float | str = "auto",
-        l2: float | str = "auto",
+        C: float | str = "auto",
         class_prior: ClassPriors = None,
         temperature: float | str = "auto",
         min_documents: float = 1,
@@ -136,7 +136,7 @@ class TextClassifier(SummedClassifier):
         self.vocabulary = vocabulary
         self.presence = presence
         self.alpha = alpha
-        self.l2 = l2
+        self.C = C
         self.class_prior = class_prior
         self.temperature = temperature
         self.min_documents = min_documents
@@ -155,11 +155,11 @@ class TextClassifier(SummedClassifier):
         names = (*GENERATIVE, *DISCRIMINATIVE, "auto")
         if self.model not in names:
             raise ValueError(f"model must be one of {', '.join(map(repr, names))}; got {self.model!r}")
-        for name in ("alpha", "l2", "temperature"):
+        for name, above in (("alpha", False), ("C", True), ("temperature", True)):
             value = getattr(self, name)
-            least = "above 0" if name == "temperature" else "0 or more"
+            least = "above 0" if above else "0 or more"
             valid = value == "auto" if isinstance(value, str) else _is_number(value) and 0 <= value < np.inf
-            if not valid or (name == "temperature" and not isinstance(value, str) and value == 0):
+            if not valid or (above and value == 0):
                 raise ValueError(f"{name} must be a finite number, {least}, or 'auto'; got {value!r}")
         if not (_is_number(self.min_documents) and self.min_documents >= 0):
             raise ValueError(f"min_documents must be a number, 0 or more; got {self.min_documents!r}")
@@ -262,7 +262,7 @@ class TextClassifier(SummedClassifier):
             # sample.
             rows = self._encode_part(Labels(), False, partitioned.sample_rows(data))
             counted = self._count_rows(rows.x, rows.codes, rows.weight, rows.labels)
-            ranking = rank_candidates(counted, self.alpha, self.l2, self._engine)
+            ranking = rank_candidates(counted, self.alpha, self.C, self._engine)
             self.model_ = next(candidate.model for candidate in ranking if candidate.model in GENERATIVE)
         elif self.model != "auto":
             self.model_ = self.model  # type: ignore[assignment]
@@ -270,7 +270,7 @@ class TextClassifier(SummedClassifier):
 
     def _sum(self, x: Documents, codes: Codes, weight: FloatArray | None, labels: Labels) -> Any:
         if "model_" not in vars(self):  # "auto": chosen by the first documents
-            ranking = rank_candidates(self._count_rows(x, codes, weight, labels), self.alpha, self.l2, self._engine)
+            ranking = rank_candidates(self._count_rows(x, codes, weight, labels), self.alpha, self.C, self._engine)
             self.selection_, self.model_ = ranking, ranking[0].model
         return self._sum_documents(_HeldDocuments(x, codes, weight, self._count_spec()), labels)
 

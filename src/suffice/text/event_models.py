@@ -21,8 +21,8 @@ DISCRIMINATIVE = tuple(name for name, model in TEXT_MODEL_TYPES.items() if not m
 #: The models that count every occurrence of a word by default; for the others a word counts once in a document.
 COUNTS_OCCURRENCES = tuple(name for name, model in TEXT_MODEL_TYPES.items() if model.counts_words)
 
-#: The default penalty of plain logistic regression, over documents of length 1.
-L2 = 0.03
+#: The default C of plain logistic regression, over documents of length 1.
+LOGISTIC_C = 100 / 3
 
 
 def naive_bayes(name: TextModelName, engine: Engine, **parameters: Any) -> Any:
@@ -72,20 +72,20 @@ def fit_naive_bayes(
     return model
 
 
-def discriminative_model(name: TextModelName, alpha: Any, l2: Any, engine: Engine) -> tuple[Any, Callable[[Any], Any]]:
+def discriminative_model(name: TextModelName, alpha: Any, c: Any, engine: Engine) -> tuple[Any, Callable[[Any], Any]]:
     """Return a discriminative estimator, unfitted, and the scaling of its rows of counts.
 
     Examples
     --------
     >>> from suffice.kernels import ThreadEngine
-    >>> discriminative_model("logistic", "auto", "auto", ThreadEngine())[0].l2
-    0.03
+    >>> discriminative_model("logistic", "auto", "auto", ThreadEngine())[0].C
+    33.333333333333336
     """
     if name == "logistic":
-        penalty = L2 if isinstance(l2, str) else l2
-        model = LogisticRegression(l2=penalty, tol=1e-4, inference=False, n_jobs=engine.n_jobs)
+        c = LOGISTIC_C if isinstance(c, str) else c
+        model = LogisticRegression(C=c, tol=1e-4, inference=False, n_jobs=engine.n_jobs)
         return model, partial(normalize, copy=False)
-    given = {key: value for key, value in (("alpha", alpha), ("l2", l2)) if not isinstance(value, str)}
+    given = {key: value for key, value in (("alpha", alpha), ("C", c)) if not isinstance(value, str)}
     # NBLogisticRegression scales rows to length 1 itself.
     return NBLogisticRegression(**given, binarize=None, n_jobs=engine.n_jobs), _unscaled
 

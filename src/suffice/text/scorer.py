@@ -160,7 +160,7 @@ def _fit_discriminative(
 ) -> LinearScorer:
     if params.class_prior is not None:  # validated, although these models have no prior
         validation.priors(params.class_prior, rows.labels, "class_prior")
-    model, scale = discriminative_model(name, params.alpha, params.l2, engine)
+    model, scale = discriminative_model(name, params.alpha, params.C, engine)
     counts = rows.counts.astype(np.float64)
     if presence:
         counts.data.fill(1.0)

@@ -163,7 +163,7 @@ _PACKAGES = {
     "LinearRegression": "suffice.discriminative",
     "LocallyWeightedRegression": "suffice.discriminative",
     "LogisticRegression": "suffice.discriminative",
-    "PoissonRegressor": "suffice.discriminative",
+    "GLM": "suffice.discriminative",
     "Ridge": "suffice.discriminative",
     "SoftmaxRegression": "suffice.discriminative",
     "TextClassifier": "suffice.text",

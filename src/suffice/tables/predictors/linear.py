@@ -261,8 +261,7 @@ class LinearPredictor(Predictor):
         ]
         if any(isinstance(term, Number) and term.gaps for term in self.design.terms):
             notes.append("[missing] is the difference between a missing number and the mean of the column")
-        given = self.inner.get_params()
-        if given.get("l2") or given.get("alpha"):
+        if self.inner.is_penalised():
             notes.append("the penalty is on standardised columns")
         return Summary(
             replace(
@@ -417,12 +416,12 @@ def _estimator(model_type: ModelType, task: Task, penalty: float) -> Any:
         case "linear":
             return discriminative.LinearRegression()
         case "softmax":
-            return discriminative.SoftmaxRegression(l2=penalty, tol=_CLOSE, inference=False)
+            return discriminative.SoftmaxRegression(C=1 / penalty, tol=_CLOSE, inference=False)
     if task == "numbers":
         return discriminative.Ridge(alpha=penalty)
     if task == "counts":
-        return discriminative.PoissonRegressor(l2=penalty, tol=_CLOSE, inference=False)
-    return discriminative.LogisticRegression(l2=penalty, tol=_CLOSE, inference=False)
+        return discriminative.GLM("poisson", l2=penalty, tol=_CLOSE, inference=False)
+    return discriminative.LogisticRegression(C=1 / penalty, tol=_CLOSE, inference=False)
 
 
 #: Largest size of a matrix in memory, in bytes.
