@@ -24,7 +24,7 @@ class Tweedie(suffice.TweedieRegressor):
 
 class Generalised(suffice.TweedieRegressor):
     def __init__(self, *, alpha=1.0, fit_intercept=True, solver="lbfgs", max_iter=100, tol=1e-4):
-        super().__init__(alpha=alpha, fit_intercept=fit_intercept, solver=solver, max_iter=max_iter)  # its own tol
+        super().__init__(alpha=alpha, fit_intercept=fit_intercept, solver=solver, max_iter=max_iter, tol=tol)
 
     def _response(self):
         # A subclass in the tests, which states by its loss alone that it is a binomial regression.
@@ -59,6 +59,7 @@ DIFFERENCES = {
     "test_sample_weights_validation": "message: it gives the shape of sample_weight and the number of rows",
     "test_glm_wrong_y_range": "message: it gives the row, its value and the range",
     "test_glm_log_regression[estimator5-*]": "missing: powers above 2 other than 3",
+    "test_normal_ridge_comparison": "by design: tol is the error of predictors relative to their scale, here 1e-5",
     "test_tweedie_link_argument": "private: _base_loss",
     "test_tweedie_link_auto": "private: _base_loss",
     "test_linalg_warning_with_newton_solver": "by design: a warning names the collinear columns, for every solver",
