@@ -171,7 +171,8 @@ class PenalisedModel(FittedParameters):
     def _reject(self, others: Mapping[str, Any]) -> None:
         """Raise for parameters that the model does not have."""
         for name, value in others.items():
-            raise TypeError(self._conversion(name, value) or f"{type(self).__name__} has no parameter {name!r}")
+            words = f"{type(self).__name__}.__init__() got an unexpected keyword argument {name!r}"
+            raise TypeError(self._conversion(name, value) or words)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name; those of other models raise, with the conversion."""
