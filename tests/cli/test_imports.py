@@ -48,9 +48,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_fit_of_naive_bayes_does_not_import_scikit_learn(folder: Path) -> None:
-    command = ("fit", "table.csv", "--target", "y", "--model", "nb", "-o", "fitted")
-    assert not {*SLOW} & {*slow_imports(folder, *command)}
+def test_fit_of_naive_bayes_imports_neither_scikit_learn_nor_pandas(folder: Path) -> None:
+    assert slow_imports(folder, "fit", "table.csv", "--target", "y", "--model", "nb", "-o", "fitted") == []
 
 
 @pytest.mark.parametrize("model", ["nb", "gda", "logistic", "softmax", "additive"])

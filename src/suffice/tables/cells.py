@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from suffice.column_kinds import CellType, is_whole
 from suffice.statistics.base import FloatArray
-from suffice.tables.arrow_arrays import find_known, is_number, to_numbers
+from suffice.tables.arrow_arrays import find_known, from_numbers, from_strings, is_number, to_numbers
 from suffice.tables.sources.base import arrow
 
 if TYPE_CHECKING:
@@ -37,20 +37,20 @@ def mark_missing(table: pa.Table, missing: tuple[str, ...]) -> pa.Table:
     import pyarrow.compute as pc
 
     pa = arrow()
-    marks = pa.array(["", *missing])
+    marks = from_strings(["", *missing])
     numbers = missing_numbers(missing)
     for place, name in enumerate(table.schema.names):
         if cell_type(table.schema.types[place]) == "name":
             cells = pc.utf8_trim_whitespace(table.column(place).cast(pa.string()))
-            cells = pc.if_else(pc.is_in(cells, marks), None, cells)
+            cells = pc.if_else(pc.is_in(cells, marks), pa.NULL, cells)
             table = table.set_column(place, name, parse_dates(cells) or cells)
         elif arrow().types.is_floating(table.schema.types[place]):
             cells = table.column(place)
-            table = table.set_column(place, name, pc.if_else(pc.is_nan(cells), None, cells))
+            table = table.set_column(place, name, pc.if_else(pc.is_nan(cells), pa.NULL, cells))
         if numbers and cell_type(table.schema.types[place]) in ("number", "whole"):
             cells = table.column(place)
-            is_missing = pc.is_in(cells.cast(pa.float64(), safe=False), pa.array(numbers))
-            table = table.set_column(place, name, pc.if_else(is_missing, None, cells))
+            is_missing = pc.is_in(cells.cast(pa.float64(), safe=False), from_numbers(np.array(numbers)))
+            table = table.set_column(place, name, pc.if_else(is_missing, pa.NULL, cells))
     return table
 
 

@@ -14,7 +14,7 @@ from suffice import _native
 from suffice.column_kinds import TRUTH_WORDS
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
-from suffice.tables.arrow_arrays import find_known, from_numbers, to_numbers
+from suffice.tables.arrow_arrays import find_known, from_numbers, from_strings, to_numbers
 from suffice.tables.cells import (
     cell_type,
     combine_chunks,
@@ -218,7 +218,7 @@ def _parse_numbers(column: Any, field: Field, first: int, missing: tuple[str, ..
 
     pa = arrow()
     cells = pc.utf8_trim_whitespace(column.cast(pa.string()))
-    cells = pc.if_else(pc.is_in(cells, pa.array(["", *missing])), None, cells)
+    cells = pc.if_else(pc.is_in(cells, from_strings(["", *missing])), pa.NULL, cells)
     try:
         return cells.cast(pa.float64())
     except pa.ArrowInvalid:

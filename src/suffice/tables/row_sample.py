@@ -12,6 +12,7 @@ import numpy.typing as npt
 from suffice import _native
 from suffice.column_kinds import TRUTH_WORDS
 from suffice.statistics import Labels
+from suffice.tables.arrow_arrays import from_numbers
 from suffice.tables.encoding import Block, CodedColumn
 from suffice.tables.sources.base import arrow
 
@@ -28,7 +29,7 @@ _ALL = (1 << 64) - 1
 
 
 def _take_rows(batch: pa.RecordBatch, places: npt.NDArray[np.intp]) -> pa.RecordBatch:
-    return batch.take(arrow().array(places))
+    return batch.take(from_numbers(places))
 
 
 class RowSample:

@@ -101,7 +101,7 @@ class ScanResult:
         and penalties are the same for every kind of source, if the sample has all rows.
         """
         order = order_by_content(self.sampled_rows(), self.labels, seed)
-        (batch,) = self.sample.take(arrow().array(order[:COMPARISON_ROWS])).combine_chunks().to_batches()
+        (batch,) = self.sample.take(from_numbers(order[:COMPARISON_ROWS])).combine_chunks().to_batches()
         (found,) = self._encode_batches([batch])
         return found
 
