@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from suffice import solvers, validation
@@ -390,6 +389,8 @@ class ScoredClasses(ClassifierInPartsMixin, LinearPredictor):
         data = scored_dataset(self, X, y, sample_weight, offset=offset)
         if data is not None:
             return accuracy_in_parts(self, data)
+        from sklearn.metrics import accuracy_score  # slow to import, and fits do not need it
+
         return float(accuracy_score(y, self.predict(X, offset=offset), sample_weight=sample_weight))
 
     # The file.

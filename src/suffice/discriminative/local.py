@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags, Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -297,6 +296,8 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
 
     def score(self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None) -> float:
         """Return R² of the predictions, or the accuracy for classes."""
+        from sklearn.metrics import accuracy_score, r2_score  # slow to import, and fits do not need them
+
         check_is_fitted(self)
         rows = partitioned.gather_rows(as_dataset(X, y=y, sample_weight=sample_weight))
         measure = accuracy_score if self._params.family == "bernoulli" else r2_score
