@@ -58,6 +58,20 @@ class ElasticNet(StreamedLeastSquares):
     dual_gap_ : float, or (t,), bound of the distance of the objective from its minimum
     n_iter_ : number of passes over the rows
     statistics_ : the normal equations
+    dependent_columns_ : list
+        The columns that are linear combinations of earlier columns, with those.
+    rank_ : int
+        Number of independent columns.
+    solution_ : Solution
+        The result of the solver, where an iterative solver was used: theta, reason of stopping, trace.
+    theta_ : ndarray of shape (p, t)
+        Intercept and coefficients.
+    digits_lost_ : float
+        After ``forget``, a bound of the decimal digits that subtractions cost.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, where the rows had names, all of them strings.
 
     Examples
     --------
@@ -198,6 +212,20 @@ class Lasso(ElasticNet):
     dual_gap_ : float, or (t,), bound of the distance of the objective from its minimum
     n_iter_ : number of passes over the rows
     statistics_ : the normal equations
+    dependent_columns_ : list
+        The columns that are linear combinations of earlier columns, with those.
+    rank_ : int
+        Number of independent columns.
+    solution_ : Solution
+        The result of the solver, where an iterative solver was used: theta, reason of stopping, trace.
+    theta_ : ndarray of shape (p, t)
+        Intercept and coefficients.
+    digits_lost_ : float
+        After ``forget``, a bound of the decimal digits that subtractions cost.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, where the rows had names, all of them strings.
 
     Examples
     --------

@@ -73,6 +73,18 @@ class ElasticNetCV(LeastSquaresModel):
     dual_gap_ : bound of the distance of the objective from its minimum
     n_iter_ : number of passes over the rows
     statistics_ : the normal equations of all rows
+    dependent_columns_ : list
+        The columns that are linear combinations of earlier columns, with those.
+    rank_ : int
+        Number of independent columns.
+    solution_ : Solution
+        The result of the solver, where an iterative solver was used: theta, reason of stopping, trace.
+    theta_ : ndarray of shape (p, t)
+        Intercept and coefficients.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, where the rows had names, all of them strings.
 
     Examples
     --------
@@ -246,6 +258,20 @@ class LassoCV(ElasticNetCV):
     dual_gap_ : bound of the distance of the objective from its minimum
     n_iter_ : number of passes over the rows
     statistics_ : the normal equations of all rows
+    dependent_columns_ : list
+        The columns that are linear combinations of earlier columns, with those.
+    l1_ratio_ : float
+        The chosen share of the l1 penalty.
+    rank_ : int
+        Number of independent columns.
+    solution_ : Solution
+        The result of the solver, where an iterative solver was used: theta, reason of stopping, trace.
+    theta_ : ndarray of shape (p, t)
+        Intercept and coefficients.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, where the rows had names, all of them strings.
 
     Examples
     --------

@@ -402,6 +402,16 @@ class GLM(NumberRegression):
     facts_ : likelihoods and deviances
     family_ : the family with its estimated ``theta``, where the family was ``NegativeBinomial()``
     family_error_ : the standard error of this theta
+    classes_ : ndarray of shape (k,)
+        The classes, where the family has classes.
+    n_iter_ : int or ndarray of int
+        Number of iterations of the solver.
+    precision_ : float
+        The precision of a beta regression.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, where the rows had names, all of them strings.
 
     Examples
     --------
@@ -636,6 +646,31 @@ class PoissonRegressor(MeanPenalisedRegression):
     verbose, n_jobs, device
         As for :class:`GLM`.
 
+    Attributes
+    ----------
+    coef_ : ndarray of shape (d,)
+        The coefficients.
+    covariance_ : Covariance
+        The covariance of theta, (q, q), column by column, with the names of the coefficients.
+    dispersion_ : float
+        The estimated dispersion; 1 where the family has none.
+    facts_ : Facts
+        Likelihoods and deviances.
+    intercept_ : float
+        The intercept.
+    n_iter_ : int or ndarray of int
+        Number of iterations of the solver.
+    separation_ : Separation or None
+        The separation of the rows, where there is one.
+    solution_ : Solution
+        The result of the solver, where an iterative solver was used: theta, reason of stopping, trace.
+    theta_ : ndarray of shape (p, t)
+        Intercept and coefficients.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, where the rows had names, all of them strings.
+
     Examples
     --------
     >>> import numpy as np
@@ -653,6 +688,31 @@ class GammaRegressor(MeanPenalisedRegression):
     """Gamma regression: positive numbers whose log-mean is linear in x, with a standard deviation ∝ the mean.
 
     The parameters are those of :class:`PoissonRegressor`; the family and link are ``"gamma"`` and ``"log"``.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (d,)
+        The coefficients.
+    covariance_ : Covariance
+        The covariance of theta, (q, q), column by column, with the names of the coefficients.
+    dispersion_ : float
+        The estimated dispersion; 1 where the family has none.
+    facts_ : Facts
+        Likelihoods and deviances.
+    intercept_ : float
+        The intercept.
+    n_iter_ : int or ndarray of int
+        Number of iterations of the solver.
+    separation_ : Separation or None
+        The separation of the rows, where there is one.
+    solution_ : Solution
+        The result of the solver, where an iterative solver was used: theta, reason of stopping, trace.
+    theta_ : ndarray of shape (p, t)
+        Intercept and coefficients.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, where the rows had names, all of them strings.
 
     Examples
     --------

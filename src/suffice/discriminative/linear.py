@@ -66,6 +66,16 @@ class LinearRegression(StreamedLeastSquares):
     statistics_ : the normal equations
     rank_ : number of independent columns
     dependent_columns_ : the columns that are linear combinations of earlier columns, with those
+    n_iter_ : int or ndarray of int
+        Number of iterations of the solver.
+    solution_ : Solution
+        The result of the solver, where an iterative solver was used: theta, reason of stopping, trace.
+    digits_lost_ : float
+        After ``forget``, a bound of the decimal digits that subtractions cost.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, where the rows had names, all of them strings.
 
     Examples
     --------

@@ -97,6 +97,10 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         Number of bandwidths tried; 1 if it is given.
     n_features_in_ : int
         Number of features.
+    residual_variance_ : float or ndarray of shape (t,)
+        The residual variance, for ``family="gaussian"``.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, where the rows had names, all of them strings.
 
     Examples
     --------

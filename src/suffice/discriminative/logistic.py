@@ -352,6 +352,12 @@ class LogisticRegression(LinearClassifier):
     solution_ : result of the solver: theta, reason of stopping, trace
     n_iter_ : (1,), number of steps of the solver
     facts_ : likelihoods and deviances
+    n_iter_ : int or ndarray of int
+        Number of iterations of the solver.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, where the rows had names, all of them strings.
 
     Examples
     --------
@@ -394,6 +400,14 @@ class SoftmaxRegression(LinearClassifier):
     separation_ : what separates the classes, if something does; else None
     solution_ : where the solver stopped, why, and its trace
     facts_ : likelihoods and deviances
+    dispersion_ : float
+        The estimated dispersion; 1 where the family has none.
+    n_iter_ : int or ndarray of int
+        Number of iterations of the solver.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, where the rows had names, all of them strings.
 
     Examples
     --------

@@ -379,6 +379,12 @@ class NBLogisticRegression(ScoredClasses):
     losses_ : with ``C="auto"``, the cross-validated mean log-loss of each C; else empty
     gap_ : bound of the distance from the optimum in log-likelihood per row, at the last round
     n_iter_ : number of rounds
+    theta_ : ndarray of shape (p, t)
+        Intercept and coefficients of x.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, where the rows had names, all of them strings.
 
     References
     ----------

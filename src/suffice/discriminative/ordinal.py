@@ -244,6 +244,12 @@ class OrdinalRegression(PenalisedModel, Stored, ClassifierInPartsMixin, BaseEsti
     thresholds_ : (k - 1,), between neighbouring classes
     covariance_ : (q, q), of the coefficients and the thresholds, with their names
     solution_ : result of the solver: theta, reason of stopping, trace
+    n_iter_ : int or ndarray of int
+        Number of iterations of the solver.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, where the rows had names, all of them strings.
 
     Examples
     --------

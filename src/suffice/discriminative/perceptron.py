@@ -94,6 +94,10 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
         Whether the last epoch was without mistakes: then the last theta separates the rows.
     why_
         Why the fit stopped, in words.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, where the rows had names, all of them strings.
 
     Examples
     --------

@@ -58,6 +58,18 @@ class Ridge(StreamedLeastSquares):
     statistics_ : the normal equations
     n_iter_ : number of passes over the rows
     solver_ : the solver of the fit
+    dependent_columns_ : list
+        The columns that are linear combinations of earlier columns, with those.
+    rank_ : int
+        Number of independent columns.
+    solution_ : Solution
+        The result of the solver, where an iterative solver was used: theta, reason of stopping, trace.
+    digits_lost_ : float
+        After ``forget``, a bound of the decimal digits that subtractions cost.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, where the rows had names, all of them strings.
 
     Examples
     --------

@@ -85,6 +85,22 @@ class RidgeCV(LeastSquaresModel):
     coef_ : (d,), or (t, d) for several targets
     intercept_ : float, or (t,)
     statistics_ : the normal equations of all rows
+    covariance_ : Covariance
+        The covariance of theta, (q, q), column by column, with the names of the coefficients.
+    dependent_columns_ : list
+        The columns that are linear combinations of earlier columns, with those.
+    n_iter_ : int or ndarray of int
+        Number of iterations of the solver.
+    rank_ : int
+        Number of independent columns.
+    solution_ : Solution
+        The result of the solver, where an iterative solver was used: theta, reason of stopping, trace.
+    theta_ : ndarray of shape (p, t)
+        Intercept and coefficients.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, where the rows had names, all of them strings.
 
     Examples
     --------

@@ -36,6 +36,35 @@ class BernoulliNB(EventNB):
     binarize
         Threshold: a feature is present if it is above it; None if X has only numbers from 0 to 1.
 
+    Attributes
+    ----------
+    class_count_ : ndarray of shape (k,)
+        The weight of the rows of each class.
+    class_log_prior_ : ndarray of shape (k,)
+        The logarithms of the class priors.
+    classes_ : ndarray of shape (k,)
+        The classes.
+    coef_ : ndarray
+        The coefficients of the log-odds, where they are linear in x: (1, d) for two classes, else (k, d).
+    feature_count_ : ndarray of shape (k, d)
+        The weight of the rows of each class that have each feature.
+    feature_log_prob_ : ndarray of shape (k, d)
+        The logarithms of the estimated probabilities of the features.
+    intercept_ : ndarray
+        The intercepts of the log-odds, where they are linear in x: (1,) for two classes, else (k,).
+    joint_ : Joint
+        The estimated p(x, y): its class conditionals, prior and temperature.
+    statistics_ : Statistics
+        The sum over all rows, from which the model is read.
+    em_trace_ : list of float
+        The log-likelihood after each step of expectation maximisation, where there were any.
+    digits_lost_ : float
+        After ``forget``, a bound of the decimal digits that subtractions cost.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, where the rows had names, all of them strings.
+
     Examples
     --------
     >>> import numpy as np

@@ -53,6 +53,37 @@ class CategoricalNB(DiscreteNB):
         rows given to :meth:`fit` (of a sample, where they are in parts; of the first batch of :meth:`partial_fit`); or
         a list of the inner edges of each feature's bins.
 
+    Attributes
+    ----------
+    bin_edges_ : list of ndarray
+        The inner edges of the bins of each feature, where ``bins`` is given.
+    categories_ : list of ndarray
+        The categories of each feature.
+    category_count_ : list of ndarray
+        The weight of the rows with each category of each feature, (k, categories).
+    class_count_ : ndarray of shape (k,)
+        The weight of the rows of each class.
+    class_log_prior_ : ndarray of shape (k,)
+        The logarithms of the class priors.
+    classes_ : ndarray of shape (k,)
+        The classes.
+    feature_log_prob_ : list of ndarray
+        The logarithms of the probabilities of the categories of each feature, (k, categories).
+    n_categories_ : ndarray of shape (d,)
+        The number of categories of each feature.
+    joint_ : Joint
+        The estimated p(x, y): its class conditionals, prior and temperature.
+    statistics_ : Statistics
+        The sum over all rows, from which the model is read.
+    em_trace_ : list of float
+        The log-likelihood after each step of expectation maximisation, where there were any.
+    digits_lost_ : float
+        After ``forget``, a bound of the decimal digits that subtractions cost.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, where the rows had names, all of them strings.
+
     Examples
     --------
     >>> weather = [["sunny", "hot"], ["rain", "mild"], ["rain", "cool"], ["sunny", "mild"]]

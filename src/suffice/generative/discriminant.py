@@ -95,6 +95,20 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         The linear form of the log-odds, where they are linear in x: (1, d) and (1,) for two classes, else (k, d), (k,).
     shrinkage_ : float or ndarray of shape (k,)
         The shrinkage used: one for each class with "auto", and where covariances are not shared.
+    class_count_ : ndarray of shape (k,)
+        The weight of the rows of each class.
+    joint_ : Joint
+        The estimated p(x, y): its class conditionals, prior and temperature.
+    statistics_ : Statistics
+        The sum over all rows, from which the model is read.
+    em_trace_ : list of float
+        The log-likelihood after each step of expectation maximisation, where there were any.
+    digits_lost_ : float
+        After ``forget``, a bound of the decimal digits that subtractions cost.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, where the rows had names, all of them strings.
 
     Examples
     --------

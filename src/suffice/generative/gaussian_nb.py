@@ -49,6 +49,33 @@ class GaussianNB(PriorsGiven):
     device
         None: the device that holds the rows. ``"cuda"``: rows in host memory are streamed through the GPU.
 
+    Attributes
+    ----------
+    class_count_ : ndarray of shape (k,)
+        The weight of the rows of each class.
+    class_prior_ : ndarray of shape (k,)
+        The class priors.
+    classes_ : ndarray of shape (k,)
+        The classes.
+    epsilon_ : float
+        What was added to each variance.
+    theta_ : ndarray of shape (k, d)
+        The mean of each feature in each class.
+    var_ : ndarray of shape (k, d)
+        The variance of each feature in each class, smoothed.
+    joint_ : Joint
+        The estimated p(x, y): its class conditionals, prior and temperature.
+    statistics_ : Statistics
+        The sum over all rows, from which the model is read.
+    em_trace_ : list of float
+        The log-likelihood after each step of expectation maximisation, where there were any.
+    digits_lost_ : float
+        After ``forget``, a bound of the decimal digits that subtractions cost.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, where the rows had names, all of them strings.
+
     Examples
     --------
     >>> import numpy as np

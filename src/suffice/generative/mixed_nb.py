@@ -79,6 +79,28 @@ class MixedNB(PriorsGiven):
     ----------
     column_kinds_
         The kind of each column.
+    categories_ : dict
+        The categories of each column of categories.
+    class_count_ : ndarray of shape (k,)
+        The weight of the rows of each class.
+    class_prior_ : ndarray of shape (k,)
+        The class priors.
+    classes_ : ndarray of shape (k,)
+        The classes.
+    words_ : dict
+        The words of each column of text.
+    joint_ : Joint
+        The estimated p(x, y): its class conditionals, prior and temperature.
+    statistics_ : Statistics
+        The sum over all rows, from which the model is read.
+    em_trace_ : list of float
+        The log-likelihood after each step of expectation maximisation, where there were any.
+    digits_lost_ : float
+        After ``forget``, a bound of the decimal digits that subtractions cost.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the columns.
 
     Examples
     --------

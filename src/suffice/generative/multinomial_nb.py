@@ -52,6 +52,35 @@ class MultinomialNB(EventNB):
     device
         None: the device that holds the rows. ``"cuda"``: rows in host memory are streamed through the GPU.
 
+    Attributes
+    ----------
+    class_count_ : ndarray of shape (k,)
+        The weight of the rows of each class.
+    class_log_prior_ : ndarray of shape (k,)
+        The logarithms of the class priors.
+    classes_ : ndarray of shape (k,)
+        The classes.
+    coef_ : ndarray
+        The coefficients of the log-odds, where they are linear in x: (1, d) for two classes, else (k, d).
+    feature_count_ : ndarray of shape (k, d)
+        The sum of each feature over the rows of each class.
+    feature_log_prob_ : ndarray of shape (k, d)
+        The logarithms of the estimated probabilities of the features.
+    intercept_ : ndarray
+        The intercepts of the log-odds, where they are linear in x: (1,) for two classes, else (k,).
+    joint_ : Joint
+        The estimated p(x, y): its class conditionals, prior and temperature.
+    statistics_ : Statistics
+        The sum over all rows, from which the model is read.
+    em_trace_ : list of float
+        The log-likelihood after each step of expectation maximisation, where there were any.
+    digits_lost_ : float
+        After ``forget``, a bound of the decimal digits that subtractions cost.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, where the rows had names, all of them strings.
+
     Examples
     --------
     >>> import numpy as np
@@ -126,6 +155,37 @@ class ComplementNB(MultinomialNB):
         As for :class:`MultinomialNB`. Priors do not change predictions.
     norm
         Whether each class's weights are divided by their sum.
+
+    Attributes
+    ----------
+    class_count_ : ndarray of shape (k,)
+        The weight of the rows of each class.
+    class_log_prior_ : ndarray of shape (k,)
+        The logarithms of the class priors.
+    classes_ : ndarray of shape (k,)
+        The classes.
+    coef_ : ndarray
+        The coefficients of the log-odds, where they are linear in x: (1, d) for two classes, else (k, d).
+    feature_all_ : ndarray of shape (d,)
+        The sum of each feature over all rows.
+    feature_count_ : ndarray of shape (k, d)
+        The sum of each feature over the rows of each class.
+    feature_log_prob_ : ndarray of shape (k, d)
+        The weights of the features.
+    intercept_ : ndarray
+        The intercepts of the log-odds, where they are linear in x: (1,) for two classes, else (k,).
+    joint_ : Joint
+        The estimated p(x, y): its class conditionals, prior and temperature.
+    statistics_ : Statistics
+        The sum over all rows, from which the model is read.
+    em_trace_ : list of float
+        The log-likelihood after each step of expectation maximisation, where there were any.
+    digits_lost_ : float
+        After ``forget``, a bound of the decimal digits that subtractions cost.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, where the rows had names, all of them strings.
 
     Examples
     --------

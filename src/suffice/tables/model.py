@@ -73,6 +73,12 @@ class TableModel(FittedTable, BaseEstimator):  # type: ignore[misc]
     estimator_ : the fitted estimator
     description_ : naive Bayes model of the rows
     ledger_ : digests of the learned rows; None without a ledger
+    predictor_ : Predictor
+        The model as predictions use it: its scores of blocks of rows.
+    seconds_ : float
+        Seconds that the fit took.
+    summed_note_ : str
+        Why sums were computed here and not in the database; empty otherwise.
 
     Examples
     --------

@@ -93,6 +93,10 @@ class TextClassifier(SummedClassifier):
     selection_ : the held-out scores of all models, the best first, where the parameter is "auto"
     alpha_, temperature_ : smoothing and temperature, as given or chosen
     skipped_ : files that could not be read, with the reason
+    vocabulary_ : Vocabulary
+        The features that were counted.
+    statistics_ : Statistics
+        The sums over all documents, from which the model is read.
 
     Examples
     --------

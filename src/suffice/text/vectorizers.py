@@ -374,6 +374,8 @@ class TfidfVectorizer(scikit_learn.TfidfVectorizer, CountVectorizer):  # type: i
         The column of each word.
     idf_ : ndarray of shape (V,)
         The inverse document frequency of each word.
+    fixed_vocabulary_ : bool
+        Whether the vocabulary was given.
 
     Examples
     --------
