@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from suffice.discriminative.local import LocallyWeightedRegression
     from suffice.discriminative.local_fit import FarFromDataWarning
     from suffice.discriminative.logistic import LogisticRegression, SoftmaxRegression
+    from suffice.discriminative.logistic_cv import LogisticRegressionCV
     from suffice.discriminative.nb_logistic import NBLogisticRegression
     from suffice.discriminative.ordinal import OrdinalRegression
     from suffice.discriminative.path import Path
@@ -42,6 +43,7 @@ _MODULES = {
     "LinearRegression": "linear",
     "LocallyWeightedRegression": "local",
     "LogisticRegression": "logistic",
+    "LogisticRegressionCV": "logistic_cv",
     "NBLogisticRegression": "nb_logistic",
     "OrdinalRegression": "ordinal",
     "Path": "path",
@@ -71,6 +73,7 @@ __all__ = [
     "LinearRegression",
     "LocallyWeightedRegression",
     "LogisticRegression",
+    "LogisticRegressionCV",
     "NBLogisticRegression",
     "OrdinalRegression",
     "Path",
