@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ from suffice.estimator import read_parameters, write_parameters
 from suffice.selection.rows import Index
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored, nest_contents, unnest_contents
+
+if TYPE_CHECKING:
+    from suffice.typing import ClassWeight, MatrixLike, RandomState, VectorLike
 
 
 class LogisticRegressionCV(ClassifierMixin, Stored, BaseEstimator):  # type: ignore[misc]
@@ -86,8 +89,8 @@ class LogisticRegressionCV(ClassifierMixin, Stored, BaseEstimator):  # type: ign
         solver: Any = "auto",
         tol: float = 1e-8,
         max_iter: int = 100,
-        class_weight: Any = None,
-        random_state: Any = 0,
+        class_weight: ClassWeight = None,
+        random_state: RandomState = 0,
         verbose: bool = False,
         n_jobs: int | None = None,
         device: str | None = None,
@@ -111,7 +114,7 @@ class LogisticRegressionCV(ClassifierMixin, Stored, BaseEstimator):  # type: ign
         tags.input_tags.sparse = True
         return tags
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None) -> Self:
         """Choose the penalty, and fit the model to all rows.
 
         Parameters
@@ -234,23 +237,23 @@ class LogisticRegressionCV(ClassifierMixin, Stored, BaseEstimator):  # type: ign
         check_is_fitted(self)
         return self.estimator_
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: MatrixLike) -> npt.NDArray[Any]:
         """Return the most probable class of each row, (n,)."""
         return self._ask().predict(X)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return p(y | x), (n, k)."""
         return self._ask().predict_proba(X)
 
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: MatrixLike) -> FloatArray:
         """Return log p(y | x), (n, k)."""
         return self._ask().predict_log_proba(X)
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: MatrixLike) -> FloatArray:
         """Return the log-odds of the second class, (n,), or one score per class, (n, k)."""
         return self._ask().decision_function(X)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None) -> float:
         """Return the score of the parameter ``scoring``: accuracy by default."""
         if self.scoring is None:
             return self._ask().score(X, y, sample_weight)
