@@ -23,9 +23,13 @@ from suffice import (
     GLM,
     ElasticNet,
     GammaRegressor,
+    LassoCV,
     LinearRegression,
     LogisticRegression,
+    LogisticRegressionCV,
     PoissonRegressor,
+    Ridge,
+    RidgeCV,
     SoftmaxRegression,
     formula,
 )
@@ -44,6 +48,7 @@ def tasks() -> Iterator[Task]:
     yield from counts()
     yield from inference()
     yield from paths()
+    yield from chosen_penalties()
     yield from texts()
     yield from by_formula()
 
@@ -278,6 +283,31 @@ def paths() -> Iterator[Task]:
             f"{type(ours).__name__} elastic-net path of 50 penalties, 1e5 × 50, slopes 1e-6",
             lambda ours=ours, target=target, given=given: ours.path(x, target, **given),
             rivals,
+            {"X.sum()": x.sum},
+        )
+
+
+def chosen_penalties() -> Iterator[Task]:
+    """Yield ridge regression, and penalties chosen by cross-validation."""
+    random = np.random.default_rng(0)
+    x = random.normal(size=(100_000, 50))
+    z = linear_predictor(random, x)
+    y, classes = z + random.normal(size=len(z)), (random.random(len(z)) < 1 / (1 + np.exp(-z))).astype(int)
+    alphas = np.logspace(-3, 3, 20)
+    theirs_of_classes = {"l1_ratios": (0.0,), "scoring": None, "use_legacy_attributes": False}
+    logistic = LogisticRegressionCV(tol=1e-4), scikit.LogisticRegressionCV(**theirs_of_classes)
+    for what, (ours, theirs), target in (
+        ("Ridge", (Ridge(), scikit.Ridge()), y),
+        ("RidgeCV of 20 penalties, leave-one-out", (RidgeCV(alphas), scikit.RidgeCV(alphas)), y),
+        ("RidgeCV of 20 penalties, 5 folds", (RidgeCV(alphas, cv=5), scikit.RidgeCV(alphas, cv=5)), y),
+        ("LassoCV of 100 penalties, 5 folds", (LassoCV(), scikit.LassoCV()), y),
+        ("LogisticRegressionCV of 10 penalties, 5 folds", logistic, classes),
+    ):
+        name = what.partition(" ")[0]
+        yield Task(
+            f"{what}, 1e5 × 50",
+            quiet(lambda ours=ours, target=target: ours.fit(x, target)),
+            {f"{name}.fit": quiet(lambda theirs=theirs, target=target: theirs.fit(x, target))},
             {"X.sum()": x.sum},
         )
 

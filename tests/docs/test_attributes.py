@@ -26,6 +26,7 @@ X, Y = RANDOM.normal(size=(40, 3)), RANDOM.normal(size=40)
 MORE: list[Callable[[Path], Any]] = [
     lambda folder: suffice.ElasticNetCV(alphas=5).fit(pandas.DataFrame(X, columns=["a", "b", "c"]), Y),
     lambda folder: suffice.RidgeCV(store_cv_results=True).fit(X, Y),
+    lambda folder: suffice.LogisticRegressionCV(Cs=2).fit(pandas.DataFrame(X, columns=["a", "b", "c"]), Y > 0),
     lambda folder: suffice.TextClassifier("auto").fit(["good day", "bad day", "good", "bad"] * 5, ["a", "b"] * 10),
     lambda folder: _of_files(folder),
 ]
@@ -84,7 +85,9 @@ def kinds() -> dict[str, list[Callable[[Path], Iterator[Any]]]]:
     found: dict[str, list[Callable[[Path], Iterator[Any]]]] = {}
     for entry in ENTRIES:
         found.setdefault(type(entry.make()).__name__, []).append(lambda _, entry=entry: variants(entry))
-    for make, name in zip(MORE, ("ElasticNetCV", "RidgeCV", "TextClassifier", "TextClassifier"), strict=True):
+    for make, name in zip(
+        MORE, ("ElasticNetCV", "RidgeCV", "LogisticRegressionCV", "TextClassifier", "TextClassifier"), strict=True
+    ):
         found.setdefault(name, []).append(lambda folder, make=make: iter([make(folder)]))
     return found
 

@@ -65,6 +65,8 @@ class LogisticRegressionCV(ClassifierMixin, Stored, BaseEstimator):  # type: ign
     n_iter_ : (folds, r, c), iterations of each fit
     estimator_ : the :class:`~suffice.LogisticRegression` of all rows
     classes_, coef_, intercept_ : those of ``estimator_``
+    n_features_in_ : number of features
+    feature_names_in_ : names of the features, if X has them
 
     Examples
     --------
