@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from benchmarks import local, models, regressions, stochastic, sums, text
+from benchmarks import local, models, regressions, small, stochastic, sums, text
 from benchmarks.harness import Outcome, Task, from_json, machine, measure, table, to_json
 
 SECTIONS: dict[str, Callable[[], Iterable[Task]]] = {
@@ -17,6 +17,7 @@ SECTIONS: dict[str, Callable[[], Iterable[Task]]] = {
     "Stochastic steps": stochastic.tasks,
     "Local regressions": local.tasks,
     "Text": text.tasks,
+    "Small calls": small.tasks,
 }
 RESULTS = Path(__file__).with_name("results.json")
 
