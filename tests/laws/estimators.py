@@ -18,6 +18,7 @@ from suffice import (
     CategoricalNB,
     ComplementNB,
     ElasticNet,
+    ElasticNetCV,
     FamilyNB,
     GammaRegressor,
     GaussianNB,
@@ -26,6 +27,7 @@ from suffice import (
     LinearRegression,
     LocallyWeightedRegression,
     LogisticRegression,
+    LogisticRegressionCV,
     MixedNB,
     MultinomialNB,
     NBLogisticRegression,
@@ -523,6 +525,18 @@ LINEAR = [
         )
     ),
     Entry(
+        "ElasticNetCV",
+        made(ElasticNetCV, l1_ratio=(0.5, 1.0)),
+        real,
+        y="numbers",
+        tolerance=1e-6,
+        refuses={
+            "a_sum_of_models": r"unsupported operand type\(s\) for \+",
+            **dict.fromkeys(["batch_by_batch", "row_by_row"], "has no attribute 'partial_fit'"),
+        },
+        differs={"units_of_each_column": ONE_PENALTY},
+    ),
+    Entry(
         "LinearRegression, HC3",
         made(LinearRegression, covariance="HC3"),
         real,
@@ -713,6 +727,19 @@ OTHERS = [
             differs={"order_of_classes": "its distribution is not symmetric"} if link == "cloglog" else {},
         )
         for link in ("logit", "probit", "cloglog")
+    ),
+    Entry(
+        "LogisticRegressionCV",
+        made(LogisticRegressionCV, Cs=(0.1, 1.0), cv=3, scoring="neg_log_loss"),
+        two_classes,
+        tolerance=1e-5,
+        units=lambda x, y: {"Cs": (0.1 / x**2, 1.0 / x**2)},
+        refuses={
+            **ITERATED,
+            **dict.fromkeys(["batch_by_batch", "row_by_row"], "has no attribute 'partial_fit'"),
+            **dict.fromkeys(["a_stream", *IN_PARTS], "reads all rows at once"),
+        },
+        differs={"units_of_each_column": ONE_PENALTY},
     ),
     Entry(
         "Perceptron",
