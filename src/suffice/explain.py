@@ -9,7 +9,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+if TYPE_CHECKING:
+    from suffice.typing import ClassLabel
 
 #: The number of contributions that are shown by default; the others are summed.
 SHOWN = 10
@@ -75,7 +78,7 @@ class ClassScores:
         weights = [math.exp(score - largest) for score in scores]  # exponents <= 0: cannot overflow
         return [weight / sum(weights) for weight in weights]
 
-    def compare(self, label: Any = None, against: Any = None) -> dict[str, Any]:
+    def compare(self, label: ClassLabel | None = None, against: ClassLabel | None = None) -> dict[str, Any]:
         """Return the fields of an explanation of one class against another.
 
         Parameters
@@ -165,11 +168,13 @@ class Explanation:
     scores: ClassScores | None = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def of(cls, scores: ClassScores, label: Any = None, against: Any = None, **fields: Any) -> Self:
+    def of(
+        cls, scores: ClassScores, label: ClassLabel | None = None, against: ClassLabel | None = None, **fields: Any
+    ) -> Self:
         """Return the explanation of one class against another; by default of the two most probable ones."""
         return cls(**scores.compare(label, against), scores=scores, **fields)
 
-    def compare(self, label: Any = None, against: Any = None) -> Self:
+    def compare(self, label: ClassLabel | None = None, against: ClassLabel | None = None) -> Self:
         """Return the explanation of another pair of classes; by default of the two most probable ones."""
         if self.scores is None:
             raise ValueError("this explanation has no scores of other classes to compare with")

@@ -14,8 +14,18 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from suffice.data import Dataset
+    from suffice.tables.sources.base import Source
 
-__all__ = ["ClassPriors", "ClassWeight", "MatrixLike", "RandomState", "VectorLike"]
+__all__ = [
+    "ClassLabel",
+    "ClassPriors",
+    "ClassWeight",
+    "MatrixLike",
+    "RandomState",
+    "TableLike",
+    "TextsLike",
+    "VectorLike",
+]
 
 
 class SparseMatrix(Protocol):
@@ -54,6 +64,15 @@ MatrixLike: TypeAlias = Union[
 ]
 #: One value for each row, (n,): a sequence, an array or a series; the name of a column, where rows are a table.
 VectorLike: TypeAlias = npt.ArrayLike | ArrowTable | Iterable[Any] | None
+#: Texts, as ``str`` or ``bytes``: a sequence, a series, an array, a stream, files, or a collection on a cluster.
+TextsLike: TypeAlias = Union[npt.ArrayLike, ArrowTable, ClusterFrame, "os.PathLike[str]", Iterable[Any], "Dataset"]
+#: A table: a data frame of any library, a file, a folder, a glob or a list of them, a URL, a table of a database, an
+#: iterator over data frames, a function that returns one, or a source of ``suffice.tables``.
+TableLike: TypeAlias = Union[
+    str, "os.PathLike[str]", ArrowTable, ClusterFrame, Iterable[Any], Callable[[], Iterable[Any]], "Source"
+]
+#: The name of a class, as in y.
+ClassLabel: TypeAlias = str | int | float | bool | np.generic
 #: The prior of each class: an array in the order of the classes, a dictionary from class to prior, or None.
 ClassPriors: TypeAlias = npt.ArrayLike | Mapping[Any, float] | None
 #: The weight of each class: a dictionary from class to weight, "balanced", or None.

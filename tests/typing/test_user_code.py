@@ -8,6 +8,7 @@ from typing import Any, assert_type
 
 import numpy as np
 import numpy.typing as npt
+import pandas
 import pytest
 
 from suffice import (
@@ -23,10 +24,15 @@ from suffice import (
     Perceptron,
     PoissonRegressor,
     SoftmaxRegression,
+    TableModel,
+    TextClassifier,
     load,
 )
 from suffice.discriminative import LocallyWeightedRegression
+from suffice.discriminative.result_table import ResultTable
+from suffice.explain import Explanation
 from suffice.selection import cross_validate
+from suffice.text import TextExplanation
 from suffice.typing import ClassPriors, MatrixLike, VectorLike
 
 Floats = npt.NDArray[np.float64]
@@ -88,6 +94,9 @@ def test_regressions() -> None:
     linear = LinearRegression().fit(X, Z)
     assert_type(linear, LinearRegression)
     assert_type(linear.predict(X), Floats)
+    assert_type(linear.coef_, Floats)
+    assert_type(linear.intercept_, float | Floats)
+    assert_type(linear.confint(), ResultTable)
     assert_type(linear.predict_se(X), Floats)
     assert_type(linear.predict_interval(X, of="observation"), tuple[Floats, Floats])
     assert_type(PoissonRegressor().fit(X, Z, exposure=np.ones(60)).predict(X), Floats)
@@ -113,3 +122,24 @@ def test_functions_of_a_users_own(tmp_path: Path) -> None:
 def test_cross_validation() -> None:
     result = cross_validate(GDA(), X, Y, folds=3)
     assert_type(result.scores, Floats)
+
+
+def test_texts_and_tables() -> None:
+    texts = ["good day", "bad day", "good", "bad"] * 3
+    words = TextClassifier("multinomial").fit(texts, ["a", "b"] * 6)
+    assert_type(words, TextClassifier)
+    assert_type(words.predict(texts), Labels)
+    assert_type(words.predict_proba(texts), Floats)
+    assert_type(words.explain("good"), TextExplanation)
+    assert_type(words.explain(["good"]), list[TextExplanation])
+    assert_type(words.top_words("a"), list[tuple[str, float]])
+    assert_type(words.sample(2), tuple[list[str], Labels])
+
+    table = {"x": np.repeat(np.arange(10.0), 4), "y": ["a", "b"] * 20}
+    frame = pandas.DataFrame(table)
+    model = TableModel("nb").fit(frame, "y")
+    assert_type(model, TableModel)
+    assert_type(model.predict(frame), Labels)
+    assert_type(model.predict_proba(frame), Floats)
+    assert_type(model.explain(frame), list[Explanation])
+    assert_type(model.score(frame), float)

@@ -6,13 +6,16 @@ import difflib
 import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from suffice.kernels import errors
 from suffice.statistics.base import FloatArray
+
+if TYPE_CHECKING:
+    import pandas
 
 
 def nearest_name(name: str, names: Sequence[str]) -> str:
@@ -79,7 +82,7 @@ class Covariance:
             raise KeyError(f"there is no coefficient {place!r}; {nearest_name(place, self.names)}")
         return self.names.index(place)
 
-    def frame(self) -> Any:
+    def frame(self) -> pandas.DataFrame:
         """Return the matrix as a pandas data frame."""
         try:
             pandas = importlib.import_module("pandas")

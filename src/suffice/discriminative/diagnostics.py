@@ -24,6 +24,8 @@ from suffice.solvers.linear_algebra import Symmetric
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
+    import pandas
+
     from suffice.typing import VectorLike
 
 #: Leverages are cut off here: at 1 the residual is 0, and its standardised value 0 / 0.
@@ -66,7 +68,7 @@ class Diagnostics:
         "standardised_deviance", "studentised", "cooks_distance",
     )  # fmt: skip
 
-    def frame(self) -> Any:
+    def frame(self) -> pandas.DataFrame:
         """Return a pandas data frame with a row for each row; DFBETAs are columns ``dfbetas: name``."""
         columns: dict[str, Any] = {name: getattr(self, name) for name in self.COLUMNS}
         if self.dfbetas is not None:

@@ -466,11 +466,12 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
         return (coef[0], float(intercept[0])) if self._one_target else (coef, intercept)
 
     @property
-    def coef_(self) -> Any:
+    def coef_(self) -> FloatArray:
         """The coefficients, (d,), or (t, d) for several targets."""
         if self._coef is None:
             self._coef, self._intercept = self._shown(self._solved().theta)
-        return self._coef
+        coef: FloatArray = self._coef
+        return coef
 
     @coef_.setter
     def coef_(self, value: Any) -> None:
@@ -478,10 +479,11 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
         self._coef = value
 
     @property
-    def intercept_(self) -> Any:
+    def intercept_(self) -> float | FloatArray:
         """The intercept, or one per target, (t,)."""
         _ = self.coef_
-        return self._intercept
+        intercept: float | FloatArray = self._intercept
+        return intercept
 
     @intercept_.setter
     def intercept_(self, value: Any) -> None:

@@ -7,10 +7,13 @@ import importlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import pandas
 
 GAP = "   "
 UNKNOWN = "-"
@@ -54,7 +57,7 @@ class ResultTable:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         return np.column_stack(list(self.columns.values())).astype(np.float64 if dtype is None else dtype)
 
-    def frame(self) -> Any:
+    def frame(self) -> pandas.DataFrame:
         """Return the table as a pandas data frame, a row for each name."""
         return data_frame(self.columns, self.names)
 

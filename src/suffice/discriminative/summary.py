@@ -20,6 +20,8 @@ from suffice.discriminative.result_table import (
 )
 
 if TYPE_CHECKING:
+    import pandas
+
     from suffice.discriminative.inference import Inference
 
 #: A printed table has at most this many parameters.
@@ -98,7 +100,7 @@ class Summary:
             "notes": list(fit.notes),
         }
 
-    def frame(self) -> Any:
+    def frame(self) -> pandas.DataFrame:
         """Return the table of parameters as a pandas data frame, a row for each, under its name."""
         return data_frame(self._columns(), self.inference.names)
 

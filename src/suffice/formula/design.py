@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,9 @@ from suffice.kernels.engine import Execution, engine_for
 from suffice.statistics.base import FloatArray
 from suffice.tables.errors import TableError, listed, nearest
 from suffice.user_warnings import warn_user
+
+if TYPE_CHECKING:
+    from suffice.typing import TableLike
 
 #: Rows in a block: their columns stay in the cache.
 BLOCK = 32768
@@ -121,7 +124,7 @@ class Design:
         """Return the design without some columns."""
         return replace(self, dropped=(*self.dropped, *names))
 
-    def matrix(self, data: Any) -> FloatArray:
+    def matrix(self, data: TableLike) -> FloatArray:
         """Return the columns of the rows of a table, (n, p), without the intercept.
 
         Parameters

@@ -56,7 +56,7 @@ from suffice.tables.errors import TableError, UsageError, listed, nearest
 from suffice.user_warnings import warn_user
 
 if TYPE_CHECKING:
-    from suffice.typing import RandomState
+    from suffice.typing import RandomState, TableLike
 
 #: The name of the intercept among the coefficients.
 INTERCEPT = "intercept"
@@ -70,7 +70,7 @@ class WeightsWarning(UserWarning):
 
 def fit(
     formula: str,
-    data: Any,
+    data: TableLike,
     *,
     family: Any = None,
     estimator: Any = None,
@@ -637,7 +637,7 @@ class FormulaModel(Stored):
 
     # Predictions.
 
-    def predict(self, data: Any) -> npt.NDArray[Any]:
+    def predict(self, data: TableLike) -> npt.NDArray[Any]:
         """Return the class, or the expected number, of each row of a table, (n,).
 
         NaN, or None for classes, for rows with a missing cell.
@@ -647,7 +647,7 @@ class FormulaModel(Stored):
         parts = [np.zeros(0, dtype=object), *(self._named(found) for _, found in self._answers(data))]
         return np.concatenate(parts)
 
-    def predict_proba(self, data: Any) -> FloatArray:
+    def predict_proba(self, data: TableLike) -> FloatArray:
         """Return the probability of each class for each row of a table, (n, k); NaN for rows with a missing cell."""
         classes = self.classes_
         return np.concatenate([np.zeros((0, len(classes))), *(found for _, found in self._answers(data))])
@@ -687,7 +687,9 @@ class FormulaModel(Stored):
         found = np.asarray(self.estimator_.predict(rows, **known), dtype=np.float64)
         return np.column_stack([1 - found, found]) if self.has_classes else found
 
-    def predict_interval(self, data: Any, level: float = 0.95, *, of: str = "mean") -> tuple[FloatArray, FloatArray]:
+    def predict_interval(
+        self, data: TableLike, level: float = 0.95, *, of: str = "mean"
+    ) -> tuple[FloatArray, FloatArray]:
         """Return the lower and the upper end of an interval for each row, each (n,); NaN for rows with a missing cell.
 
         For two classes it is that of the probability of the modelled class; for more, of each, (n, k).
@@ -705,7 +707,7 @@ class FormulaModel(Stored):
         low, high = (np.concatenate([part[end] for part in parts] or [np.zeros(0)]) for end in (0, 1))
         return low, high
 
-    def predict_se(self, data: Any) -> FloatArray:
+    def predict_se(self, data: TableLike) -> FloatArray:
         """Return the standard error of each row's linear predictor, (n,); for more than two classes, of each share."""
         several = self._is_classifier and not self._is_two
         settings = {"scale": "mean"} if several else {}
@@ -730,7 +732,7 @@ class FormulaModel(Stored):
                 arrays = [np.roll(each, 1, axis=1) for each in arrays]
             yield tuple(_spread_rows(each, cells) for each in arrays)
 
-    def evaluate(self, data: Any) -> Evaluation:
+    def evaluate(self, data: TableLike) -> Evaluation:
         """Return the score of the estimator on a table whose target is known, without rows with missing cells."""
         table = Table(data)
         read = list(dict.fromkeys([*columns_of(self._outcome.expression), *self.columns_to_predict]))
@@ -749,7 +751,7 @@ class FormulaModel(Stored):
             raise TableError(f"no row has the target {self._outcome.name} and all cells that the formula reads")
         return found
 
-    def explain(self, data: Any) -> list[Explanation]:
+    def explain(self, data: TableLike) -> list[Explanation]:
         """Return the contribution of each term to the linear predictor of each row; the base: intercept, offset."""
         table = Table(data)
         read = self.columns_to_predict
@@ -886,7 +888,7 @@ class FormulaModel(Stored):
             return [""]
         return [name.rpartition(": ")[0] for name in found.names[::step]]
 
-    def confint(self, level: float = 0.95, method: str = "wald", data: Any = None) -> ResultTable:
+    def confint(self, level: float = 0.95, method: str = "wald", data: TableLike | None = None) -> ResultTable:
         """Return the confidence interval of each coefficient.
 
         Parameters
@@ -927,7 +929,7 @@ class FormulaModel(Stored):
         return estimate_contrasts(self._inference(), contrasts, level)
 
     def anova(
-        self, *larger: FormulaModel, data: Any = None, test: str = "auto", kind: str = "sequential"
+        self, *larger: FormulaModel, data: TableLike | None = None, test: str = "auto", kind: str = "sequential"
     ) -> ResultTable:
         """Test the terms of the model; or this model against larger ones, the smallest first.
 
@@ -954,7 +956,7 @@ class FormulaModel(Stored):
         others = [note for note in found.notes if not re.match(r"\d+: ", note)]  # not the coefficients of each model
         return replace(found, notes=(*formulas, *others))
 
-    def diagnostics(self, data: Any, *, dfbetas: bool = True, random_state: RandomState = 0) -> Diagnostics:
+    def diagnostics(self, data: TableLike, *, dfbetas: bool = True, random_state: RandomState = 0) -> Diagnostics:
         """Return residuals, leverage and influence of each row of the fit, and variance inflation of each term.
 
         Parameters

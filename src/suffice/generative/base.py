@@ -40,7 +40,7 @@ from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored, parameters
 
 if TYPE_CHECKING:
-    from suffice.typing import MatrixLike, VectorLike
+    from suffice.typing import ClassLabel, MatrixLike, VectorLike
 
 R = TypeVar("R")
 Codes = npt.NDArray[np.int64]
@@ -748,7 +748,7 @@ class GenerativeClassifier(SummedClassifier):
         """Return drawn rows in the format of the user's rows."""
         return rows
 
-    def explain(self, X: MatrixLike, against: Any = None) -> Explanations:
+    def explain(self, X: MatrixLike, against: ClassLabel | None = None) -> Explanations:
         """Return the contribution of each feature to the log-odds of rows.
 
         Parameters

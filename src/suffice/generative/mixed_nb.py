@@ -32,7 +32,7 @@ from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
-    from suffice.typing import ClassPriors, MatrixLike, VectorLike
+    from suffice.typing import ClassLabel, ClassPriors, MatrixLike, VectorLike
 
 
 class MixedNB(PriorsGiven):
@@ -244,7 +244,7 @@ class MixedNB(PriorsGiven):
         found = conditional.factors[wanted].vocabularies if names else ()
         return dict(zip(names, map(validation.classes_array, found), strict=True))
 
-    def explain(self, X: MatrixLike, against: Any = None) -> Explanations:
+    def explain(self, X: MatrixLike, against: ClassLabel | None = None) -> Explanations:
         """Return the contribution of each column to the log-odds of rows; see :meth:`GaussianNB.explain`."""
         return super().explain(self._in_order(X), against)
 

@@ -100,7 +100,7 @@ class CalibrationDisplay(Display):
     def from_predictions(
         cls,
         y: VectorLike,
-        p: Any,
+        p: npt.ArrayLike,
         *,
         classes: VectorLike = None,
         bins: int = 10,

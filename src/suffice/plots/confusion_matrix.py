@@ -84,7 +84,7 @@ class ConfusionMatrixDisplay(Display):
 
     @classmethod
     def from_predictions(
-        cls, y: VectorLike, prediction: Any, *, classes: VectorLike = None, ax: Axes | None = None
+        cls, y: VectorLike, prediction: npt.ArrayLike, *, classes: VectorLike = None, ax: Axes | None = None
     ) -> Self:
         """Draw the confusion matrix of predictions.
 

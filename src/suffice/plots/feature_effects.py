@@ -24,7 +24,7 @@ from suffice.statistics.base import FloatArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from suffice.typing import MatrixLike
+    from suffice.typing import ClassLabel, MatrixLike
 
 
 class FeatureEffectsDisplay(Display):
@@ -97,8 +97,8 @@ class FeatureEffectsDisplay(Display):
         explanation: Any,
         *,
         row: int = 0,
-        label: Any = None,
-        against: Any = None,
+        label: ClassLabel | None = None,
+        against: ClassLabel | None = None,
         n: int = 10,
         ax: Axes | None = None,
     ) -> Self:
@@ -133,7 +133,13 @@ class FeatureEffectsDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: MatrixLike | None = None, *, label: Any = None, n: int = 10, ax: Axes | None = None
+        cls,
+        model: Any,
+        X: MatrixLike | None = None,
+        *,
+        label: ClassLabel | None = None,
+        n: int = 10,
+        ax: Axes | None = None,
     ) -> Self:
         """Draw the largest coefficients of a fitted model with linear scores.
 

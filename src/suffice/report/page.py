@@ -7,7 +7,7 @@ import os
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,6 +28,9 @@ from suffice.report.solver_section import solver_section
 from suffice.tables import TableModel
 from suffice.tables.sources.base import Watch
 from suffice.tables.table_writer import check_writable, replace_file
+
+if TYPE_CHECKING:
+    from suffice.typing import TableLike
 
 #: Headline metrics of each task, and their glosses.
 _HEADLINES = {
@@ -84,7 +87,7 @@ _COMMON_TERMS = {
 
 def report(
     model: TableModel,
-    table: Any,
+    table: TableLike,
     path: str | os.PathLike[str],
     *,
     features: tuple[str, str] | None = None,

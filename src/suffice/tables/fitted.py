@@ -25,10 +25,13 @@ from suffice.tables.sources import open_table
 from suffice.tables.sources.base import HERE, Source, Watch, arrow
 
 if TYPE_CHECKING:
+    import pyarrow
+
     from suffice.discriminative.summary import Summary
     from suffice.explain import Explanation
     from suffice.metrics import Evaluation
     from suffice.tables.ledger import Ledger
+    from suffice.typing import TableLike, VectorLike
 
 #: Parameters of a model of a table, as :class:`suffice.tables.TableModel` documents them.
 PARAMETERS = ("columns", "folds", "in_database", "ledger", "model", "most_rows", "random_state", "task")
@@ -122,14 +125,14 @@ class FittedTable(Stored):
         if self.schema_.task != "classes":
             raise AttributeError(f"this model predicts {self.schema_.task}, not classes: use predict")
 
-    def open(self, table: Any, target: bool = False) -> Source:
+    def open(self, table: TableLike, target: bool = False) -> Source:
         """Open a table, and check that it has the columns of the model; categories and texts are read as strings."""
         source = open_table(table)
         self.schema_.check_columns(source.schema().names, source.name, target)
         source.read_as_written(self.schema_.strings)
         return source
 
-    def blocks(self, table: Any) -> Iterator[tuple[Any, Block]]:
+    def blocks(self, table: TableLike) -> Iterator[tuple[Any, Block]]:
         """Yield the batches of a table, each with its encoded features."""
         self._check_fitted()
         source = self.open(table)
@@ -144,7 +147,7 @@ class FittedTable(Stored):
             raise TableError("the table has no rows: there is nothing to predict")
         return np.concatenate(found)
 
-    def predict(self, table: Any) -> npt.NDArray[Any]:
+    def predict(self, table: TableLike) -> npt.NDArray[Any]:
         """Return the most probable class, or the expected number, of each row, (n,)."""
         predictions = self._predictions(table)
         return self.named(predictions) if self.schema_.task == "classes" else predictions
@@ -153,12 +156,12 @@ class FittedTable(Stored):
         """Return the most probable class for each row of probabilities, (n,)."""
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
-    def predict_proba(self, table: Any) -> FloatArray:
+    def predict_proba(self, table: TableLike) -> FloatArray:
         """Return the probabilities of the classes, (n, k)."""
         self._check_classes()
         return self._predictions(table)
 
-    def evaluate(self, table: Any, watch: Watch | None = None) -> Evaluation:
+    def evaluate(self, table: TableLike, watch: Watch | None = None) -> Evaluation:
         """Return the measures of the predictions on a table with known targets.
 
         Rows of a class that is unknown to the model count as errors: see :class:`suffice.metrics.Evaluation`.
@@ -178,13 +181,13 @@ class FittedTable(Stored):
             raise TableError(f"no row has a target in {self.schema_.target!r}: there is nothing to compare with")
         return seen
 
-    def score(self, table: Any, y: Any = None) -> float:
+    def score(self, table: TableLike, y: VectorLike = None) -> float:
         """Return the accuracy; R² for numbers and counts."""
         source = table if y is None else with_target(table, y, self.schema_.target)[0]
         measures = self.evaluate(source).summary()
         return measures["accuracy"] if self.schema_.task == "classes" else measures["R²"]
 
-    def explain(self, table: Any) -> list[Explanation]:
+    def explain(self, table: TableLike) -> list[Explanation]:
         """Return an explanation of each row: the contribution of each column to the score."""
         from suffice.tables.explanation import explain_rows
 
@@ -224,14 +227,14 @@ class FittedTable(Stored):
             found = replace(found, inference=replace(found.inference, notes=(*found.inference.notes, note)))
         return found
 
-    def log_evidence(self, table: Any) -> FloatArray:
+    def log_evidence(self, table: TableLike) -> FloatArray:
         """Return log p(x) of each row, (n,); it is low for outliers."""
         found = [self.description_.log_evidence(to_cells(block)) for _, block in self.blocks(table)]
         if not found:
             raise TableError("the table has no rows")
         return np.concatenate(found)
 
-    def sample(self, n: int = 1, random_state: int | None = None) -> Any:
+    def sample(self, n: int = 1, random_state: int | None = None) -> pyarrow.Table:
         """Return an Arrow table of rows, with their target, drawn from the description.
 
         Numbers outside the observed range are drawn again.
@@ -243,7 +246,7 @@ class FittedTable(Stored):
             raise ValueError(f"n must be a whole number, 0 or more; got {n!r}")
         return draw_rows(self, n, random_state)
 
-    def impute(self, table: Any) -> Any:
+    def impute(self, table: TableLike) -> pyarrow.Table:
         """Return a table as Arrow, with missing cells estimated from the other cells of their row."""
         from suffice.tables.imputation import impute_batch
 
@@ -304,7 +307,7 @@ class FittedTable(Stored):
 
     # Updates.
 
-    def update(self, table: Any, watch: Watch | None = None) -> Self:
+    def update(self, table: TableLike, watch: Watch | None = None) -> Self:
         """Add rows: the sums become exactly those of a fit to all rows.
 
         Parameters that were chosen on held-out rows, such as the temperature of a generative model, do not change. An
@@ -329,7 +332,7 @@ class FittedTable(Stored):
         self.ranges_ = ranges
         return self
 
-    def forget(self, table: Any, watch: Watch | None = None) -> dict[str, float]:
+    def forget(self, table: TableLike, watch: Watch | None = None) -> dict[str, float]:
         """Subtract rows exactly, and return a certificate.
 
         Without a ledger (``ledger=True`` at the fit), rows that were never learned are refused only if a count or a
@@ -440,7 +443,7 @@ class FittedTable(Stored):
         return model
 
 
-def with_target(table: Any, target: Any, name: str = "target", strings: Any = ()) -> tuple[Source, str]:
+def with_target(table: TableLike, target: Any, name: str = "target", strings: Any = ()) -> tuple[Source, str]:
     """Return the table as a source with the target as a column, and the name of that column."""
     source = open_table(table, strings=strings)
     if isinstance(target, str | int):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,9 @@ from suffice.tables.predictors import Predictor, make_predictor
 from suffice.tables.schema import Schema
 from suffice.tables.sources import open_table
 from suffice.tables.sources.base import Watch
+
+if TYPE_CHECKING:
+    from suffice.typing import TableLike
 
 #: Share of the rows that are test rows, and their largest number.
 _TESTED = 1 / 3
@@ -63,7 +66,7 @@ class Comparison:
 
 
 def compare(
-    table: Any,
+    table: TableLike,
     target: str,
     models: tuple[str, ...] = (),
     *,

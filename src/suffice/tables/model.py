@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -16,6 +16,9 @@ from suffice.tables.fitted import FittedTable, join_ranges
 from suffice.tables.fitting import fit_table
 from suffice.tables.sources import open_table
 from suffice.tables.sources.base import Watch
+
+if TYPE_CHECKING:
+    from suffice.typing import TableLike, VectorLike
 
 
 class TableModel(FittedTable, BaseEstimator):  # type: ignore[misc]
@@ -95,7 +98,7 @@ class TableModel(FittedTable, BaseEstimator):  # type: ignore[misc]
          +0.312  street = loud
     """
 
-    def fit(self, table: Any, target: Any, *, watch: Watch | None = None) -> Self:
+    def fit(self, table: TableLike, target: VectorLike, *, watch: Watch | None = None) -> Self:
         """Fit the model to a table.
 
         Parameters
@@ -167,8 +170,8 @@ class TableModel(FittedTable, BaseEstimator):  # type: ignore[misc]
 
 
 def fit(
-    table: Any,
-    target: Any,
+    table: TableLike,
+    target: VectorLike,
     model: str = "auto",
     *,
     watch: Watch | None = None,

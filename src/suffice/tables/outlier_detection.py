@@ -15,6 +15,7 @@ from suffice.tables.table_writer import restore_integers
 
 if TYPE_CHECKING:
     from suffice.tables.model import TableModel
+    from suffice.typing import TableLike
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Outlier:
     strange: tuple[tuple[str, float], ...]
 
 
-def outliers(model: TableModel, table: Any, n: int = 10) -> list[Outlier]:
+def outliers(model: TableModel, table: TableLike, n: int = 10) -> list[Outlier]:
     """Return the n rows of lowest density under the model, the lowest first."""
     heap: list[tuple[float, int, Any, Any]] = []
     total, rows = np.zeros(len(model.schema_.features)), 0

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import reduce
 from numbers import Integral, Real
 from operator import add
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +41,7 @@ from suffice.text.vocabulary import BaseVocabulary, resolve_vocabulary, strip_pr
 from suffice.user_warnings import warn_user
 
 if TYPE_CHECKING:
-    from suffice.typing import ClassPriors, MatrixLike, RandomState, VectorLike
+    from suffice.typing import ClassLabel, ClassPriors, MatrixLike, RandomState, VectorLike
 
 #: The models for which the prior alone decides the class of a text without known words.
 _DECIDED_BY_PRIOR = ("multinomial", "boolean")
@@ -417,7 +417,11 @@ class TextClassifier(SummedClassifier):
         else:
             yield from batch_documents(decode_texts(source, self._params.encoding, "replace"), features)
 
-    def explain(self, text: Any, against: Any = None) -> Any:
+    @overload
+    def explain(self, text: str | bytes, against: ClassLabel | None = None) -> TextExplanation: ...  # type: ignore[overload-overlap]  # a text is an iterable of texts, too
+    @overload
+    def explain(self, text: Iterable[str | bytes], against: ClassLabel | None = None) -> list[TextExplanation]: ...
+    def explain(self, text: str | bytes | Iterable[str | bytes], against: ClassLabel | None = None) -> Any:
         """Return the contributions of the words of a text to the log-odds.
 
         Parameters
@@ -460,7 +464,11 @@ class TextClassifier(SummedClassifier):
             default=None if known else empty,
         )
 
-    def top_words(self, label: Any = None, n: int = 10) -> Any:
+    @overload
+    def top_words(self, label: None = None, n: int = 10) -> dict[Any, list[tuple[str, float]]]: ...
+    @overload
+    def top_words(self, label: ClassLabel, n: int = 10) -> list[tuple[str, float]]: ...
+    def top_words(self, label: ClassLabel | None = None, n: int = 10) -> Any:
         """Return the words with the greatest log-odds for a class.
 
         Parameters
@@ -491,7 +499,7 @@ class TextClassifier(SummedClassifier):
 
     def sample(
         self, n: int = 1, y: VectorLike = None, random_state: RandomState = None, length: int | None = None
-    ) -> Any:
+    ) -> tuple[list[str], npt.NDArray[Any]]:
         """Draw documents from a generative model, as words in random order.
 
         Parameters

@@ -26,7 +26,7 @@ from suffice.text.features import Features
 from suffice.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from suffice.typing import MatrixLike, VectorLike
+    from suffice.typing import MatrixLike, TextsLike, VectorLike
 
 #: The values of ``token_pattern`` that the native tokeniser supports, with the unit and the least length of a word.
 PATTERNS = {
@@ -230,12 +230,12 @@ class CountVectorizer(NativeAnalysis, scikit_learn.CountVectorizer):  # type: ig
         )
         self.n_jobs = n_jobs
 
-    def fit(self, raw_documents: Any, y: VectorLike = None) -> Self:
+    def fit(self, raw_documents: TextsLike, y: VectorLike = None) -> Self:
         """Learn the vocabulary of documents."""
         self.fit_transform(raw_documents)
         return self
 
-    def fit_transform(self, raw_documents: Any, y: VectorLike = None) -> Any:
+    def fit_transform(self, raw_documents: TextsLike, y: VectorLike = None) -> Any:
         """Learn the vocabulary of documents, and return their counts, (n, V)."""
         self._validate_params()
         self._validate_ngram_range()
@@ -288,11 +288,11 @@ class CountVectorizer(NativeAnalysis, scikit_learn.CountVectorizer):  # type: ig
             kept = np.sort(kept[(-totals).argsort()[: self.max_features]])  # breaks ties as scikit-learn does
         return kept
 
-    def transform(self, raw_documents: Any) -> Any:
+    def transform(self, raw_documents: TextsLike) -> Any:
         """Return the counts of documents, (n, V); words that are not in the vocabulary are left out."""
         return self.transform_counts(raw_documents)
 
-    def transform_counts(self, raw_documents: Any) -> Any:
+    def transform_counts(self, raw_documents: TextsLike) -> Any:
         """Return the counts of documents, (n, V), before any weighting."""
         self._check_vocabulary()
         features, words = self._native_features(), self._native_words()
@@ -435,7 +435,7 @@ class TfidfVectorizer(scikit_learn.TfidfVectorizer, CountVectorizer):  # type: i
         )
         self.n_jobs = n_jobs
 
-    def transform(self, raw_documents: Any) -> Any:
+    def transform(self, raw_documents: TextsLike) -> Any:
         """Return the weighted counts of documents, (n, V)."""
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self, msg="The TF-IDF vectorizer is not fitted")

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from suffice.tables.sources.base import Source
 from suffice.tables.sources.csv import Dialect
 from suffice.tables.sources.files import FileOptions, open_list, open_location
 from suffice.tables.sources.frames import FetchWarning, open_frame
 
+if TYPE_CHECKING:
+    from suffice.typing import TableLike
+
 __all__ = ["Dialect", "FetchWarning", "Source", "open_table"]
 
 
 def open_table(
-    table: Any,
+    table: TableLike,
     *,
     query: str | None = None,
     dialect: Dialect | None = None,
