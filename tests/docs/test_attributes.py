@@ -22,13 +22,18 @@ from tests.laws.test_invariance import fit
 RANDOM = np.random.default_rng(0)
 X, Y = RANDOM.normal(size=(40, 3)), RANDOM.normal(size=40)
 
-#: Estimators that are in no entry, or whose attributes depend on a setting.
-MORE: list[Callable[[Path], Any]] = [
-    lambda folder: suffice.ElasticNetCV(alphas=5).fit(pandas.DataFrame(X, columns=["a", "b", "c"]), Y),
-    lambda folder: suffice.RidgeCV(store_cv_results=True).fit(X, Y),
-    lambda folder: suffice.LogisticRegressionCV(Cs=2).fit(pandas.DataFrame(X, columns=["a", "b", "c"]), Y > 0),
-    lambda folder: suffice.TextClassifier("auto").fit(["good day", "bad day", "good", "bad"] * 5, ["a", "b"] * 10),
-    lambda folder: _of_files(folder),
+FRAME = pandas.DataFrame(X, columns=["a", "b", "c"])
+TEXTS, LABELS = ["good day", "bad day", "good", "bad"] * 5, ["a", "b"] * 10
+
+#: Fits of estimators that are in no entry, or whose attributes depend on a setting.
+MORE: list[tuple[str, Callable[[Path], Any]]] = [
+    ("AdditiveClassifier", lambda folder: suffice.AdditiveClassifier().fit(FRAME, Y > 0)),
+    ("AdditiveRegressor", lambda folder: suffice.AdditiveRegressor().fit(FRAME, Y)),
+    ("ElasticNetCV", lambda folder: suffice.ElasticNetCV(alphas=5).fit(FRAME, Y)),
+    ("LogisticRegressionCV", lambda folder: suffice.LogisticRegressionCV(Cs=2).fit(FRAME, Y > 0)),
+    ("RidgeCV", lambda folder: suffice.RidgeCV(store_cv_results=True).fit(X, Y)),
+    ("TextClassifier", lambda folder: suffice.TextClassifier("auto").fit(TEXTS, LABELS)),
+    ("TextClassifier", lambda folder: _of_files(folder)),
 ]
 
 
@@ -85,9 +90,7 @@ def kinds() -> dict[str, list[Callable[[Path], Iterator[Any]]]]:
     found: dict[str, list[Callable[[Path], Iterator[Any]]]] = {}
     for entry in ENTRIES:
         found.setdefault(type(entry.make()).__name__, []).append(lambda _, entry=entry: variants(entry))
-    for make, name in zip(
-        MORE, ("ElasticNetCV", "RidgeCV", "LogisticRegressionCV", "TextClassifier", "TextClassifier"), strict=True
-    ):
+    for name, make in MORE:
         found.setdefault(name, []).append(lambda folder, make=make: iter([make(folder)]))
     return found
 

@@ -749,6 +749,31 @@ class TweedieRegressor(MeanPenalisedRegression):
     verbose, n_jobs, device
         As for :class:`GLM`.
 
+    Attributes
+    ----------
+    coef_ : ndarray of shape (d,)
+        The coefficients.
+    covariance_ : Covariance
+        The covariance of theta, (q, q), column by column, with the names of the coefficients.
+    dispersion_ : float
+        The estimated dispersion; 1 where the family has none.
+    facts_ : Facts
+        Likelihoods and deviances.
+    intercept_ : float
+        The intercept.
+    n_iter_ : int or ndarray of int
+        Number of iterations of the solver.
+    separation_ : Separation or None
+        The separation of the rows, where there is one.
+    solution_ : Solution
+        The result of the solver, where an iterative solver was used: theta, reason of stopping, trace.
+    theta_ : ndarray of shape (p, t)
+        Intercept and coefficients.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the features, where the rows had names, all of them strings.
+
     Examples
     --------
     >>> import numpy as np
