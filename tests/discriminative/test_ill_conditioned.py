@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 
 import suffice
-from suffice import LinearRegression
+from suffice import LinearRegression, Ridge
 from suffice.discriminative import least_squares
 from suffice.discriminative.base import CollinearityWarning
 from tests.references.nist import STRD, Certified
@@ -125,3 +125,20 @@ def test_sums_alone_tell_how_many_digits_they_know() -> None:
     assert "nearly collinear" not in str(whole.summary())
     assert "the sums give about 3 correct decimal digits of the coefficients" in str(merged.summary())
     np.testing.assert_allclose(merged.coef_, whole.coef_, rtol=1e-2)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_a_small_ridge_of_nearly_collinear_columns_keeps_digits(intercept: bool) -> None:
+    random = np.random.default_rng(4)
+    x = random.normal(size=(60, 4)) + 3.0
+    x[:, 3] = x[:, 0] + 1e-5 * random.normal(size=60)
+    y = x @ [1.0, 2.0, 3.0, 4.0] + random.normal(size=60)
+    alpha = 1e-9
+    model = Ridge(alpha, fit_intercept=intercept).fit(x, y)
+    centre, level = (x.mean(axis=0), y.mean()) if intercept else (np.zeros(4), 0.0)
+    rows = np.vstack([x - centre, np.sqrt(alpha) * np.eye(4)])
+    expected = np.linalg.lstsq(rows, np.append(y - level, np.zeros(4)), rcond=None)[0]
+    np.testing.assert_allclose(model.coef_, expected, rtol=1e-6)
+    batches = Ridge(alpha, fit_intercept=intercept).partial_fit(x, y)
+    assert "nearly collinear: the sums give about" in str(batches.summary())
+    assert "nearly collinear" not in str(model.summary())

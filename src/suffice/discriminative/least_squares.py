@@ -171,7 +171,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
 
     def _is_ill_conditioned(self) -> bool:
         """Whether the columns are nearly collinear, so that normal equations lose digits of theta."""
-        if self._method != "normal" or not self._penalty().is_none or self._memory.features > MOST_COLUMNS:
+        if self._method != "normal" or not self._has_errors() or self._memory.features > MOST_COLUMNS:
             return False
         return self._solved().factored.least_pivot < ILL_CONDITIONED
 
@@ -180,7 +180,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
         null = self._solved().factored.null
         if are_dependent(data, self._memory, self.fit_intercept, null):
             return
-        found = solve_by_rows(data, self._memory, self.fit_intercept)
+        found = solve_by_rows(data, self._memory, self.fit_intercept, float(self._penalty().l2.max()))
         if found is not None:
             self._found, self._residual, self._triangle = found
             self._unread()
@@ -662,8 +662,8 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
 
     @property
     def _is_read_from_sums(self) -> bool:
-        """Whether theta is the solution of the normal equations, without a penalty."""
-        return self._found is None and self._penalty().is_none
+        """Whether theta is the solution of the normal equations, without a penalty or with a ridge."""
+        return self._found is None and self._has_errors()
 
     def _notes_on_digits(self) -> list[str]:
         """Return notes if the sums give few digits of theta, or of the residual variance."""

@@ -60,17 +60,24 @@ class Decomposed(NamedTuple):
     triangle: FloatArray  # (d, d), upper: R'R are the products of the features, centred with an intercept
 
 
-def solve_by_rows(data: EncodedDataset, sums: NormalEquations, intercept: bool) -> Decomposed | None:
+def solve_by_rows(data: EncodedDataset, sums: NormalEquations, intercept: bool, l2: float = 0.0) -> Decomposed | None:
     """Return the least-squares solution, by QR and one refinement; None if columns are collinear.
 
     Parameters
     ----------
     sums
         The normal equations of the rows, for their means.
+    l2
+        A ridge: ``l2 theta² / 2`` is added to half the sum of squares, and l2 to the products of the triangle.
     """
     place = partial(weighted_blocks, sums, intercept)
-    r = data.reduce(partial(_triangle_of_part, place)).r
-    size = sums.features + int(intercept)
+    found: Triangle = data.reduce(partial(_triangle_of_part, place))
+    first, size = int(intercept), sums.features + int(intercept)
+    if l2 > 0:  # as rows whose targets are 0
+        ridge = np.zeros((sums.features, size + sums.targets))
+        ridge[:, first:size] = np.sqrt(l2) * np.eye(sums.features)
+        found = found + Triangle(ridge)
+    r = found.r
     if len(r) < size:
         return None
     features = r[int(intercept) : size, int(intercept) : size]
@@ -79,9 +86,12 @@ def solve_by_rows(data: EncodedDataset, sums: NormalEquations, intercept: bool) 
     upper = r[:size, :size]
     theta = solve_triangular(upper, r[:size, size:])
     left = np.asarray(data.reduce(partial(_residuals_of_part, place, theta)), dtype=np.float64)
-    gradient, squares = left[:size], left[size:]
+    across, squares = left[:size], left[size:]
+    gradient = across.copy()
+    gradient[first:] -= l2 * theta[first:]
     step = solve_triangular(upper, solve_triangular(upper, gradient, trans="T"))
-    residual = squares - step.T @ gradient - gradient.T @ step + (upper @ step).T @ (upper @ step)
+    residual = squares - step.T @ across - across.T @ step + (upper @ step).T @ (upper @ step)
+    residual -= l2 * step[first:].T @ step[first:]
     np.fill_diagonal(residual, np.maximum(np.diagonal(residual), 0.0))
     corrected = theta.astype(np.longdouble) + step
     if intercept:
