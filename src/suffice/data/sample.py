@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from suffice.data.frames import data_frame, stack_frames
 from suffice.kernels.libraries import is_sparse
@@ -106,6 +105,8 @@ def stack_rows(columns: Sequence[Any]) -> Any:
     >>> stack_rows([np.zeros((2, 3)), np.zeros((1, 3))]).shape
     (3, 3)
     """
+    import scipy  # slow to import, and few rows need it
+
     first = columns[0]
     if first is None:
         return None

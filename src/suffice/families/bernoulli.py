@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from suffice.families import links
 from suffice.families.base import TINY, Distribution, RandomState, Size, require
@@ -38,6 +37,8 @@ def log_choose(trials: npt.ArrayLike, events: npt.ArrayLike) -> FloatArray:
     >>> np.exp(log_choose([4.0, 4.0], [0.0, 2.0])).round(12)
     array([1., 6.])
     """
+    import scipy  # slow to import, and few rows need it
+
     all_trials, happened = np.asarray(trials, dtype=np.float64), np.asarray(events, dtype=np.float64)
     legal = (happened >= 0) & (happened <= all_trials) & (all_trials < np.inf)
     require("events", np.broadcast_to(happened, legal.shape), legal, "events must be between 0 and the trials")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from suffice.families import links
 from suffice.families.base import Distribution, RandomState, Size, require
@@ -44,6 +43,8 @@ class Simplex(Distribution):
     @staticmethod
     def log_partition(eta: npt.ArrayLike) -> FloatArray:
         """Return log(1 + sum of e^eta)."""
+        import scipy  # slow to import, and few rows need it
+
         ratios = np.asarray(eta, dtype=np.float64)
         return np.asarray(
             scipy.special.logsumexp(np.concatenate([ratios, np.zeros((*ratios.shape[:-1], 1))], axis=-1), axis=-1)

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import array_api_compat
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 #: exp overflows above 709.78: exponents are clipped here, so the largest mean is 8e307, and no mean is infinite.
 LARGEST_EXPONENT = 709.0
@@ -62,6 +61,8 @@ def normal_functions(values: Any) -> Any:
     >>> float(normal_functions(np.zeros(1)).ndtr(0.0))
     0.5
     """
+    import scipy  # slow to import, and few rows need it
+
     if array_api_compat.is_numpy_array(values):
         return scipy.special
     if array_api_compat.is_torch_array(values):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 import array_api_compat
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from suffice.families import links
 from suffice.families.base import RandomState, Size, require
@@ -96,6 +95,8 @@ class Multinomial(Simplex):
     @staticmethod
     def log_base(y: npt.ArrayLike) -> FloatArray:
         """Return the log of the multinomial coefficient."""
+        import scipy  # slow to import, and few rows need it
+
         counts = np.asarray(y, dtype=np.float64)
         return np.asarray(
             scipy.special.gammaln(counts.sum(axis=-1) + 1) - scipy.special.gammaln(counts + 1).sum(axis=-1)
@@ -146,4 +147,6 @@ class Multinomial(Simplex):
 
     def _log_density(self, y: FloatArray) -> FloatArray:
         # xlogy: an outcome of probability 0 that did not occur adds 0, not NaN.
+        import scipy  # slow to import, and few rows need it
+
         return np.asarray(self.log_base(y) + scipy.special.xlogy(y, self.p).sum(axis=-1))

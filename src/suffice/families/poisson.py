@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from suffice.families import links
 from suffice.families.base import Distribution, RandomState, Size, require
@@ -96,6 +95,8 @@ class Poisson(Distribution):
     @staticmethod
     def log_base(y: npt.ArrayLike) -> FloatArray:
         """Return -log y!."""
+        import scipy  # slow to import, and few rows need it
+
         return np.asarray(-scipy.special.gammaln(np.asarray(y, dtype=np.float64) + 1))
 
     @staticmethod
@@ -151,4 +152,6 @@ class Poisson(Distribution):
         return np.asarray((y >= 0) & (y < np.inf) & (y == np.floor(y)))
 
     def _log_density(self, y: FloatArray) -> FloatArray:
+        import scipy  # slow to import, and few rows need it
+
         return np.asarray(scipy.special.xlogy(y, self.rate) - self.rate - scipy.special.gammaln(y + 1))

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import array_api_compat
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
@@ -133,6 +132,8 @@ class Linear(Conditional):
 
         A cell that sparse rows do not store has no part of its own: where its absence is impossible, the base is -inf.
         """
+        import scipy  # slow to import, and few rows need it
+
         base = np.tile(self.level, (x.shape[0], 1))
         if is_sparse(x):
             terms = self._terms(x.data, x.indices)
@@ -220,10 +221,13 @@ def narrowed(x: Any) -> tuple[npt.NDArray[np.intp], Any]:
 
     Examples
     --------
+    >>> import scipy
     >>> columns, rows = narrowed(scipy.sparse.csr_array(np.array([[0, 0, 3], [0, 0, 0]])))
     >>> columns, rows.toarray().tolist()
     (array([2]), [[3], [0]])
     """
+    import scipy  # slow to import, and few rows need it
+
     columns, places = np.unique(x.indices, return_inverse=True)
     rows = scipy.sparse.csr_array((x.data, places.reshape(-1), x.indptr), shape=(x.shape[0], len(columns)))
     return columns.astype(np.intp), rows
@@ -239,6 +243,8 @@ def log_without_zeros(p: FloatArray) -> tuple[FloatArray, FloatArray | None]:
 
 def log_factorials(x: Any) -> FloatArray:
     """Return the sum of log x_j! of each row, (n,); missing cells add nothing."""
+    import scipy  # slow to import, and few rows need it
+
     if is_sparse(x):
         stored: Any = scipy.sparse.csr_array((_log_factorial(x.data), x.indices, x.indptr), shape=x.shape)
         return np.asarray(stored.sum(axis=1))
@@ -246,5 +252,7 @@ def log_factorials(x: Any) -> FloatArray:
 
 
 def _log_factorial(x: npt.NDArray[Any]) -> FloatArray:
+    import scipy  # slow to import, and few rows need it
+
     values = np.asarray(x, dtype=np.float64)
     return np.asarray(scipy.special.gammaln(np.where(np.isnan(values), 0.0, values) + 1))

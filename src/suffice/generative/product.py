@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from suffice.column_kinds import FEATURE_KINDS
 from suffice.families.bernoulli import Bernoulli
@@ -36,8 +35,6 @@ from suffice.statistics import (
     WordCounts,
 )
 from suffice.statistics.base import FloatArray
-from suffice.text import Documents, Features
-from suffice.text.count_matrix import count_all_features
 
 #: Statistic of the columns of each kind.
 SUMS: dict[str, type[Statistics]] = {
@@ -86,6 +83,8 @@ class Bags:
         >>> bags.vocabularies[0].names, bags.counts.toarray().tolist()
         (('buy', 'now'), [[1, 1], [0, 2]])
         """
+        import scipy  # slow to import, and few rows need it
+
         pairs = [_counted(list(column)) for column in texts]
         return cls(
             scipy.sparse.hstack([counts for _, counts in pairs], format="csr"), tuple(names for names, _ in pairs)
@@ -94,12 +93,17 @@ class Bags:
 
 def _counted(texts: list[str | bytes]) -> tuple[Labels, Any]:
     """Return the vocabulary of texts, and how often each word occurs in each of them, (n, words) CSR."""
+    from suffice.text import Documents, Features
+    from suffice.text.count_matrix import count_all_features
+
     rows, vocabulary = count_all_features([Documents(texts)], Features(), engine_for(None, np.zeros((0, 0))))
     return Labels(tuple(vocabulary)), rows.counts.astype(np.int64)
 
 
 def _columns_moved(counts: Any, places: npt.NDArray[np.int64], width: int) -> Any:
     """Return CSR rows with each column at its new place, without those that have none (-1)."""
+    import scipy  # slow to import, and few rows need it
+
     moved = places[counts.indices]
     kept = moved >= 0
     ends = np.concatenate([[0], np.cumsum(kept)])[counts.indptr]
@@ -226,6 +230,8 @@ class Texts(Linear):
 
     def log_base(self, x: Any) -> FloatArray:
         """Return the log of each column's multinomial coefficient, summed."""
+        import scipy  # slow to import, and few rows need it
+
         totals = np.stack([part.sum(axis=1) for part in self._apart(x)], axis=1)
         return np.asarray(scipy.special.gammaln(totals + 1).sum(axis=1) - log_factorials(x))
 

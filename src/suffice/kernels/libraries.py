@@ -9,7 +9,6 @@ from typing import Any
 import array_api_compat
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from suffice.families.links import to_host
 
@@ -33,11 +32,13 @@ def is_sparse(x: Any) -> bool:
 
     Examples
     --------
+    >>> import scipy
     >>> is_sparse(scipy.sparse.eye_array(2))
     True
     """
     # An array of scipy.sparse exists only where the module was imported, which takes longer than to import NumPy.
-    return "scipy.sparse" in sys.modules and bool(scipy.sparse.issparse(x))
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(x))
 
 
 def is_foreign(x: Any) -> bool:
@@ -70,6 +71,7 @@ def dense(x: Any) -> npt.NDArray[np.float64]:
 
     Examples
     --------
+    >>> import scipy
     >>> dense(scipy.sparse.eye_array(2))
     array([[1., 0.],
            [0., 1.]])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import importlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,6 +37,8 @@ TEXT_LIMIT = 40_000_000
 DTYPES = frozenset(
     ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"]
 )
+#: Modules of statistics of other packages, which are imported when a file has one.
+_MODULES = {"DocumentCounts": "suffice.text.counts"}
 #: Fields of statistics that are sums of weights or counts, which cannot be negative.
 NOT_NEGATIVE = frozenset(["rows", "weights", "counts", "total"])
 
@@ -207,6 +210,8 @@ def unpack(about: dict[str, Any], data: bytes) -> Contents:
 
 
 def _statistic(name: str, kind: str, fields: dict[str, Array]) -> Statistics:
+    if kind in _MODULES:
+        importlib.import_module(_MODULES[kind])
     if kind not in Statistics.kinds:
         raise StoreError(
             f"has the statistic {name!r} of kind {kind!r}, which is unknown to suffice {suffice.__version__} (known: "

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from suffice import _native
 from suffice.kernels.engine import engine_for
@@ -321,6 +320,8 @@ class Design:
 
     def encode(self, block: Block, is_sparse: bool | None = None) -> Any:
         """Return rows as a matrix, (n, d), dense or CSR."""
+        import scipy  # slow to import, and few rows need it
+
         columns = _columns(block)
         if not (self.is_sparse if is_sparse is None else is_sparse):
             matrix = np.empty((block.rows, self.width))
@@ -338,6 +339,8 @@ class Design:
 
     def _encode_sparse(self, columns: Mapping[str, Any], rows: int) -> Any:
         """Return rows without words as CSR with equally many stored entries in each row; some may be 0."""
+        import scipy  # slow to import, and few rows need it
+
         data, indices = np.empty((rows, self.stored)), np.empty((rows, self.stored), dtype=np.int32)
         spans: dict[str, slice] = {}
         first: list[int] = []
@@ -363,6 +366,8 @@ class Design:
 
     def sum_by_feature(self, contributions: Any) -> FloatArray:
         """Return the sums of the effects of columns, (n, d), by feature, (n, features)."""
+        import scipy  # slow to import, and few rows need it
+
         if isinstance(contributions, np.ndarray):
             sums = np.zeros((len(contributions), len(self.features)))
             starts = [self.spans[term.feature].start for term in self.terms if term.names]

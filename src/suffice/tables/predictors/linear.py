@@ -12,7 +12,6 @@ from typing import IO, TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from suffice.data.dataset import Piece
 from suffice.data.stream import StreamDataset
@@ -441,6 +440,8 @@ def stack_rows(
     ...     matrix.ravel().tolist(), values.tolist()
     ([1.0, 1.0, 0.0], [0.0, 0.0, 1.0])
     """
+    import scipy  # slow to import, and few rows need it
+
     held: list[Any] = []
     values: list[npt.NDArray[Any]] = []
     size = 0
