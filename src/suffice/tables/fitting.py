@@ -22,7 +22,6 @@ from suffice.tables.predictors import Predictor, make_predictor
 from suffice.tables.predictors.linear import LinearPredictor
 from suffice.tables.predictors.naive_bayes import NaiveBayesPredictor
 from suffice.tables.pushdown.database import PushdownError, TableDatabase, choose_database, is_faster_in_database
-from suffice.tables.pushdown.scan import DatabaseScan
 from suffice.tables.schema import Schema
 from suffice.tables.sources.base import HERE, Source, Watch
 
@@ -68,6 +67,8 @@ def _read(
     """Scan a table: in its database if possible, else by reading it."""
     asked, note = (target, model.columns, model.task, partial(_drawn, model), partial(_summed, model)), ""
     if database is not None:
+        from suffice.tables.pushdown.scan import DatabaseScan  # with the SQL kernels, which files do not need
+
         try:
             return scan.scan_table(DatabaseScan(source, database, model.random_state, watch), *asked)
         except PushdownError as error:
