@@ -28,7 +28,7 @@ from suffice.discriminative.intervals import (
     on_host,
 )
 from suffice.discriminative.objective import NegativeLogLikelihood, predictors_of, target_moments
-from suffice.discriminative.penalties import Penalties, Scale, check_l1_ratio, check_strength, penalties_of_alpha
+from suffice.discriminative.penalties import Penalties, Scale, check_l1_ratio, check_strength
 from suffice.discriminative.regression import Regression
 from suffice.estimator import keeps_precision, row_wise, scored_dataset
 from suffice.families import Family, NegativeBinomial, Response, Tweedie, as_family
@@ -404,7 +404,7 @@ class GLM(NumberRegression):
     family_error_ : the standard error of this theta
     classes_ : ndarray of shape (k,)
         The classes, where the family has classes.
-    n_iter_ : int or ndarray of int
+    n_iter_ : int
         Number of iterations of the solver.
     precision_ : float
         The precision of a beta regression.
@@ -467,7 +467,8 @@ class GLM(NumberRegression):
         self.link = link
         self.l2 = l2
         self.l1 = l1
-        self._reject(others)
+        if others:
+            self._reject(others)
 
     def _check_penalties(self) -> None:
         check_strength("l2", self.l2)
@@ -614,14 +615,16 @@ class MeanPenalisedRegression(NumberRegression):
         )
         self.alpha = alpha
         self.l1_ratio = l1_ratio
-        self._reject(others)
+        if others:
+            self._reject(others)
 
     def _check_penalties(self) -> None:
         check_strength("alpha", self.alpha)
         check_l1_ratio(self.l1_ratio)
 
     def _penalties(self, weight: float) -> Penalties:
-        return penalties_of_alpha(self.alpha, self.l1_ratio, weight)
+        strength = self.alpha * weight
+        return Penalties(float(self.l1_ratio * strength), float((1 - self.l1_ratio) * strength))
 
     def _penalty_named(self) -> str:
         return f"alpha = {self.alpha:g}" + (f", l1_ratio = {self.l1_ratio:g}" if self.l1_ratio else "")
@@ -658,7 +661,7 @@ class PoissonRegressor(MeanPenalisedRegression):
         Likelihoods and deviances.
     intercept_ : float
         The intercept.
-    n_iter_ : int or ndarray of int
+    n_iter_ : int
         Number of iterations of the solver.
     separation_ : Separation or None
         The separation of the rows, where there is one.
@@ -701,7 +704,7 @@ class GammaRegressor(MeanPenalisedRegression):
         Likelihoods and deviances.
     intercept_ : float
         The intercept.
-    n_iter_ : int or ndarray of int
+    n_iter_ : int
         Number of iterations of the solver.
     separation_ : Separation or None
         The separation of the rows, where there is one.
@@ -761,7 +764,7 @@ class TweedieRegressor(MeanPenalisedRegression):
         Likelihoods and deviances.
     intercept_ : float
         The intercept.
-    n_iter_ : int or ndarray of int
+    n_iter_ : int
         Number of iterations of the solver.
     separation_ : Separation or None
         The separation of the rows, where there is one.

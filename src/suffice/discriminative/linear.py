@@ -126,7 +126,8 @@ class LinearRegression(StreamedLeastSquares):
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.device = device
-        self._reject(others)
+        if others:
+            self._reject(others)
 
     def _penalty(self) -> Penalty:
         return Penalty.none(self._memory.targets)._replace(positive=bool(self._params.positive))

@@ -22,7 +22,7 @@ from suffice.discriminative.intervals import (
     mean_errors,
     mean_interval,
 )
-from suffice.discriminative.penalties import Penalties, Scale, check_c, check_l1_ratio, penalties_of_c
+from suffice.discriminative.penalties import Penalties, Scale, check_c, check_l1_ratio
 from suffice.discriminative.regression import Regression
 from suffice.estimator import row_wise
 from suffice.families import Response
@@ -89,7 +89,8 @@ class LinearClassifier(ScoredClasses, Regression):
         self.l1_ratio = l1_ratio
         self.bias_reduction = bias_reduction
         self.class_weight = class_weight
-        self._reject(others)
+        if others:
+            self._reject(others)
 
     def _check_penalties(self) -> None:
         check_c(self.C)
@@ -100,7 +101,7 @@ class LinearClassifier(ScoredClasses, Regression):
             raise ValueError(f"bias_reduction=True is a penalty itself: leave C at np.inf; got C={self.C!r}")
 
     def _penalties(self, weight: float) -> Penalties:
-        return penalties_of_c(self.C, self.l1_ratio)
+        return Penalties(float(self.l1_ratio / self.C), float((1 - self.l1_ratio) / self.C))
 
     def _penalty_named(self) -> str:
         return f"C = {self.C:g}" + (f", l1_ratio = {self.l1_ratio:g}" if self.l1_ratio else "")
@@ -350,9 +351,8 @@ class LogisticRegression(LinearClassifier):
     dispersion_ : 1, or the dispersion that ``dispersion`` gives
     separation_ : the separation of the classes; None if there is none
     solution_ : result of the solver: theta, reason of stopping, trace
-    n_iter_ : (1,), number of steps of the solver
     facts_ : likelihoods and deviances
-    n_iter_ : int or ndarray of int
+    n_iter_ : ndarray of shape (1,)
         Number of iterations of the solver.
     n_features_in_ : int
         Number of features.
@@ -402,7 +402,7 @@ class SoftmaxRegression(LinearClassifier):
     facts_ : likelihoods and deviances
     dispersion_ : float
         The estimated dispersion; 1 where the family has none.
-    n_iter_ : int or ndarray of int
+    n_iter_ : ndarray of shape (1,)
         Number of iterations of the solver.
     n_features_in_ : int
         Number of features.

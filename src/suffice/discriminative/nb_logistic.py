@@ -436,7 +436,8 @@ class NBLogisticRegression(ScoredClasses):
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
-        self._reject(others)
+        if others:
+            self._reject(others)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -293,7 +293,8 @@ class OrdinalRegression(PenalisedModel, Stored, ClassifierInPartsMixin, BaseEsti
         self.max_iter = max_iter
         self.verbose = verbose
         self.n_jobs = n_jobs
-        self._reject(others)
+        if others:
+            self._reject(others)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

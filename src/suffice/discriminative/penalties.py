@@ -22,35 +22,6 @@ class Penalties(NamedTuple):
     l2: float = 0.0
 
 
-def penalties_of_c(C: float, l1_ratio: float) -> Penalties:
-    """Return the penalties of the objective ``C * sum of losses + l1_ratio |theta| + (1 - l1_ratio) theta² / 2``.
-
-    Examples
-    --------
-    >>> penalties_of_c(0.5, 0.25), penalties_of_c(np.inf, 0.0)
-    (Penalties(l1=0.5, l2=1.5), Penalties(l1=0.0, l2=0.0))
-    """
-    return Penalties(float(l1_ratio / C), float((1 - l1_ratio) / C))
-
-
-def penalties_of_alpha(alpha: float, l1_ratio: float, weight: float) -> Penalties:
-    """Return the penalties of ``mean loss + alpha (l1_ratio |theta| + (1 - l1_ratio) theta² / 2)``.
-
-    Parameters
-    ----------
-    alpha, l1_ratio
-        Strength of the penalty, and the share of l1 in it.
-    weight
-        The total weight of the rows.
-
-    Examples
-    --------
-    >>> penalties_of_alpha(0.1, 0.0, 200.0)
-    Penalties(l1=0.0, l2=20.0)
-    """
-    return Penalties(float(alpha * l1_ratio * weight), float(alpha * (1 - l1_ratio) * weight))
-
-
 def check_l1_ratio(value: Any) -> None:
     """Raise if the share of l1 is not between 0 and 1."""
     if not (_is_number(value) and 0 <= value <= 1):

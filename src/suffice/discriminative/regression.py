@@ -395,8 +395,9 @@ class Regression(LinearPredictor):
                 "give fit_intercept=True, another link, or standardise X"
             )
         theta, self._layout, self._information = solution.theta, layout, solution.hessian
-        factored = None if solution.hessian is None or self._sets_zeros else Symmetric.of(solution.hessian)
-        if self._sets_zeros:
+        l1, l2 = self._penalties(likelihood.weight)
+        factored = None if solution.hessian is None or l1 > 0 else Symmetric.of(solution.hessian)
+        if l1 > 0:
             rank = int(np.count_nonzero(theta))
         elif likelihood.free is not None:
             rank = int(likelihood.free.sum())
@@ -404,7 +405,7 @@ class Regression(LinearPredictor):
             rank = theta.size
         if factored is not None:
             rank -= theta.size - factored.rank
-            if factored.rank < theta.size and likelihood.l2 == 0:
+            if factored.rank < theta.size and l2 == 0:
                 self._warn_collinear(likelihood, theta.shape)
         rank -= int(likelihood.symmetric and self.fit_intercept)
         self.facts_ = facts_of(likelihood, theta, penalty - solution.value, rank, self.weights, self.dispersion)
@@ -428,7 +429,7 @@ class Regression(LinearPredictor):
         warn_unless_converged(self, solution)
         self._find_means_at_the_end(likelihood, theta)
         self._set_theta(self.solution_.theta)
-        if likelihood.response.can_separate and not (self.is_penalised() or self.bias_reduction):
+        if likelihood.response.can_separate and not (l1 > 0 or l2 > 0 or self.bias_reduction):
             if factored is None:
                 is_far = solution.value < 1e-3 * likelihood.weight  # the saturated model
             else:
@@ -437,7 +438,7 @@ class Regression(LinearPredictor):
             if is_far:
                 self._find_separation(likelihood, layout, theta)
         self._seen, self._pace, self._sample, self._warm = likelihood.weight, None, None, False
-        plain = not self._sets_zeros and layout.kept is None and layout.centre is None
+        plain = l1 == 0 and layout.kept is None and layout.centre is None
         self._curvature = solution.hessian if plain else None
 
     def _find_means_at_the_end(self, likelihood: NegativeLogLikelihood, theta: FloatArray) -> None:
