@@ -224,4 +224,16 @@ ITERATED = [
     Case("GLM dirichlet", lambda: suffice.GLM("dirichlet", tol=1e-12), targets=shares),
 ]
 
-CASES = {case.name: case for case in (*GENERATIVE, *LINEAR, *ITERATED)}
+ADDITIVE = [
+    Case("AdditiveClassifier", lambda: suffice.AdditiveClassifier(interactions=1, class_weight="balanced"), mixed),
+    Case("AdditiveClassifier, two classes", lambda: suffice.AdditiveClassifier(max_bins=16), targets=two_classes),
+    Case("AdditiveRegressor", suffice.AdditiveRegressor, mixed, targets=real),
+    Case(
+        "AdditiveRegressor, offset",
+        lambda: suffice.AdditiveRegressor(family="poisson", interactions=0),
+        targets=events,
+        beside={**WEIGHTED, "offset": lambda: np.log(times())},
+    ),
+]
+
+CASES = {case.name: case for case in (*GENERATIVE, *LINEAR, *ITERATED, *ADDITIVE)}

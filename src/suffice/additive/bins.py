@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -48,23 +50,32 @@ class ColumnBins:
     def of(cls, column: Column, most: int) -> ColumnBins:
         """Return the bins of a column of training rows, at most ``most`` for known cells."""
         if is_number(column):
-            numbers = known_numbers(column)
-            if not len(numbers):
-                return cls(column.name, np.empty(0))
-            distinct = np.unique(numbers)
-            if len(distinct) <= most:
-                edges = distinct[:-1] + (distinct[1:] - distinct[:-1]) / 2
-            else:
-                # Lower quantiles are numbers of the column, so that many equal numbers have a bin of their own.
-                shares = np.linspace(0.0, 1.0, most + 1)[1:-1]
-                edges = np.unique(np.quantile(numbers, shares, method="lower"))
-                edges = edges[edges > distinct[0]]
-            return cls(column.name, edges, None, float(distinct[0]), float(distinct[-1]))
-        levels, counts = np.unique(
-            np.array([_text(cell) for cell in column.cells.tolist()], dtype=object), return_counts=True
-        )
-        kept = np.argsort(-counts, kind="stable")[: most - 1]
-        return cls(column.name, None, tuple(levels[np.sort(kept)].tolist()))
+            return cls.of_numbers(column.name, known_numbers(column), most)
+        return cls.of_levels(column.name, count_levels(column), most)
+
+    @classmethod
+    def of_numbers(
+        cls, name: str | int, numbers: FloatArray, most: int, range_: tuple[float, float] | None = None
+    ) -> ColumnBins:
+        """Return bins for numbers; ``range_`` is that of the column if these are a sample of it."""
+        if not len(numbers):
+            return cls(name, np.empty(0))
+        distinct = np.unique(numbers)
+        low, high = (float(distinct[0]), float(distinct[-1])) if range_ is None else map(float, range_)
+        if len(distinct) <= most:
+            edges = distinct[:-1] + (distinct[1:] - distinct[:-1]) / 2
+        else:
+            # Lower quantiles are numbers of the column, so that many equal numbers have a bin of their own.
+            shares = np.linspace(0.0, 1.0, most + 1)[1:-1]
+            edges = np.unique(np.quantile(numbers, shares, method="lower"))
+            edges = edges[edges > low]
+        return cls(name, edges, None, low, high)
+
+    @classmethod
+    def of_levels(cls, name: str | int, counts: Mapping[str, int], most: int) -> ColumnBins:
+        """Return bins for the levels of a category, the most frequent ones if there are too many."""
+        kept = sorted(counts, key=lambda level: (-counts[level], level))[: most - 1]
+        return cls(name, None, tuple(sorted(kept)))
 
     @property
     def ordered(self) -> bool:
@@ -88,10 +99,8 @@ class ColumnBins:
                 f"column {self.name!r} was learned as numbers; row {row} is {column.values[row]!r}: give numbers, or "
                 "NaN for a missing cell"
             )
-        known_numbers(column)
-        values = column.values.astype(np.float64)
-        bins = (np.searchsorted(self.edges, values, side="right") + 1).astype(np.uint8)
-        bins[~column.known] = MISSING
+        bins = np.full(len(column.values), MISSING, dtype=np.uint8)
+        bins[column.known] = np.searchsorted(self.edges, known_numbers(column), side="right") + 1
         return bins
 
     def labels(self) -> list[str]:
@@ -120,6 +129,18 @@ def known_numbers(column: Column) -> FloatArray:
             f"{numbers[infinite[0]]}; give a finite number, or NaN for a missing cell"
         )
     return numbers
+
+
+def count_levels(column: Column) -> Counter[str]:
+    """Return the number of rows of each level of a category.
+
+    Examples
+    --------
+    >>> from suffice.generative.columns import read_columns
+    >>> count_levels(read_columns([["red"], ["blue "], [None], ["blue"]])[0])
+    Counter({'blue': 2, 'red': 1})
+    """
+    return Counter(map(_text, column.cells.tolist()))
 
 
 def _text(cell: Any) -> str:

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from suffice import validation
+from suffice import partitioned, validation
 from suffice.additive.backfitting import BinnedRows, Term
-from suffice.additive.bins import MOST_BINS, Bins, ColumnBins
+from suffice.additive.bins import MOST_BINS, ColumnBins
 from suffice.additive.choice import AdditiveSolution, FittedTerms, choose_and_fit, main_term
+from suffice.additive.parts import (
+    EncodedRows,
+    Targets,
+    encode_columns,
+    encode_part,
+    gather_parts,
+    survey_parts,
+    take_cells,
+)
 from suffice.additive.terms import AdditiveTerm, pure_terms, show_term, sum_terms
 from suffice.data import as_dataset
-from suffice.data.dataset import Piece, missing_targets
+from suffice.data.dataset import Dataset, Piece, missing_targets, model_for_parts, read_again
 from suffice.discriminative.class_weight import class_weights
-from suffice.estimator import ClassifierInPartsMixin, FittedParameters, row_wise
+from suffice.discriminative.perceptron import ClassTotals
+from suffice.estimator import FittedParameters, accuracy_in_parts, row_wise, scored_dataset
 from suffice.explain import EXPECTED_NUMBER, ClassScores, Contribution, Explanation
 from suffice.generative.columns import Column, read_columns
 from suffice.kernels.engine import permitted_threads
@@ -83,35 +94,48 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
 
     # Learning.
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> tuple[Piece, list[Column], int]:
-        """Return the arguments of fit, the columns of X and the number of rows."""
-        part = as_dataset(X, y=y, sample_weight=sample_weight, offset=offset).in_memory
-        if part is None:
-            raise TypeError(f"{type(self).__name__} reads rows in memory; got {type(X).__name__}: collect them first")
-        if part.get("y") is None:
-            raise missing_targets()
-        columns = self._read(part["X"], reset=True)
-        rows = len(columns[0].values)
-        if rows < 2:
-            raise ValueError(f"{type(self).__name__} needs at least 2 rows; got n_samples = {rows}")
-        return part, columns, rows
+    def _encode_rows(self, data: Dataset, targets: Callable[[ClassTotals | None], Targets]) -> EncodedRows:
+        """Set the bins of the columns, and return all rows in bins.
 
-    def _fit_rows(
-        self,
-        columns: list[Column],
-        target: FloatArray,
-        weight: FloatArray | None,
-        offset: FloatArray | None,
-        **family: Any,
-    ) -> FittedTerms:
-        """Bin the columns, and fit terms to the rows."""
-        if weight is not None:
-            validation.check_weight(float(weight.sum()))
-            kept = weight > 0
-            columns = [replace(each, values=each.values[kept], known=each.known[kept]) for each in columns]
-            target, weight, offset = target[kept], weight[kept], None if offset is None else offset[kept]
-        self._bins = [ColumnBins.of(column, int(self.max_bins)) for column in columns]
-        bins = self._encode(columns)
+        Parameters
+        ----------
+        targets
+            Returns what reads the targets of a part, given the classes of all rows; None for a regressor.
+        """
+        most, has_classes = int(self.max_bins), is_classifier(self)
+        part = data.in_memory
+        if part is not None:
+            columns = self._read(part["X"], reset=True)
+            rows = len(columns[0].values)
+            if rows < 2:
+                raise self._too_few(rows)
+            if part.get("y") is None:
+                raise missing_targets()
+            read = targets(ClassTotals.of(part) if has_classes else None)
+            weight = read(part, rows)[1]
+            validation.check_weight(1.0 if weight is None else float(weight.max()))
+            kept = columns if weight is None or weight.all() else take_cells(columns, weight > 0)
+            self._bins = [ColumnBins.of(column, most) for column in kept]
+            return encode_part(lambda _: columns, self._bins, read, part)
+        with read_again(data) as parts:
+            self._read(parts.example(), reset=True)
+            reader = partial(type(self)._read, model_for_parts(self, parts), reset=False)
+            survey = survey_parts(parts, reader, most, has_classes)
+            validation.check_weight(survey.rows)
+            if survey.rows < 2:
+                raise self._too_few(survey.rows)
+            self._bins = survey.bins(most)
+            encode = partial(encode_part, reader, self._bins, targets(survey.classes))
+            encoded = gather_parts(parts, encode, len(self._bins), survey.rows)
+        validation.check_weight(len(encoded.target))
+        return encoded
+
+    def _too_few(self, rows: int) -> ValueError:
+        return ValueError(f"{type(self).__name__} needs at least 2 rows; got n_samples = {rows}")
+
+    def _fit_rows(self, encoded: EncodedRows, **family: Any) -> FittedTerms:
+        """Fit terms to the rows."""
+        bins, target, weight, offset = encoded
         rows = BinnedRows(bins, np.ascontiguousarray(target, dtype=np.float64), weight, offset, **family)
         names = [each.name for each in self._bins]
         monotone = self._monotone(names, rows.predictors)
@@ -187,13 +211,10 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
                 )
         return columns
 
-    def _encode(self, columns: list[Column]) -> Bins:
-        return np.ascontiguousarray([bins.encode(column) for bins, column in zip(self._bins, columns, strict=True)])
-
     def _predictors(self, X: Any, offset: Any) -> FloatArray:
         """Return the linear predictors of rows, (n, t)."""
         check_is_fitted(self, "terms_")
-        bins = self._encode(self._read(X, reset=False))
+        bins = encode_columns(self._read(X, reset=False), self._bins)
         scores = sum_terms(bins, self._intercept, self.terms_)
         known = validation.per_row("offset", offset, len(scores))
         return scores if known is None else scores + known[:, None]
@@ -202,7 +223,7 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
         """Return columns, the contribution of each term, (n, t) each, and the cells of its columns, by row."""
         check_is_fitted(self, "terms_")
         columns = self._read(X, reset=False)
-        bins = self._encode(columns)
+        bins = encode_columns(columns, self._bins)
         parts = [term.cell_values()[term.fitted.cell_of(bins)] for term in self.terms_]
         cells = [[self._cell(columns, term.fitted, row) for row in range(bins.shape[1])] for term in self.terms_]
         return columns, parts, cells
@@ -344,7 +365,7 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
         """Set what a subclass has in the file."""
 
 
-class AdditiveClassifier(ClassifierInPartsMixin, AdditiveModel):
+class AdditiveClassifier(ClassifierMixin, AdditiveModel):  # type: ignore[misc]
     """Classes by additive log-odds: a sum of functions of columns, and of pairs of columns that interact.
 
     Columns are binned: numbers by quantiles, categories by level, missing cells in a bin of their own. Each term has a
@@ -420,7 +441,8 @@ class AdditiveClassifier(ClassifierInPartsMixin, AdditiveModel):
         ----------
         X
             Rows, (n, d): a data frame with columns of numbers, strings or categories; or an array of numbers. Missing
-            cells are NaN or None.
+            cells are NaN or None. Rows may also be in files, in a stream of batches, or in a collection of Dask or
+            Spark: they are binned where they are, and gathered here, one byte a cell.
         y
             The class of each row.
         sample_weight
@@ -429,22 +451,23 @@ class AdditiveClassifier(ClassifierInPartsMixin, AdditiveModel):
             A known part of each row's log-odds, (n,); two classes only.
         """
         with self._learning(anew=True):
-            part, columns, rows = self._rows(X, y, sample_weight, offset)
-            labels, codes, like = validation.coded(part["y"], rows)
-            codes = np.asarray(codes)
-            self._labels, self.classes_ = labels, validation.classes_array(labels, like)
-            if len(labels) < 2:
-                raise ValueError(f"y has one class, {labels.names[0]!r}: a classifier needs rows of at least 2 classes")
-            weight = validation.weights(part.get("sample_weight"), rows)
-            weight = class_weights(self.class_weight, labels, codes, weight)
-            known = validation.per_row("offset", part.get("offset"), rows)
-            if known is not None and len(labels) > 2:
-                raise ValueError(f"offset needs two classes; y has {len(labels)}")
-            family = "bernoulli" if len(labels) == 2 else "softmax"
-            self._fit_rows(
-                columns, codes, weight, known, family=family, predictors=1 if len(labels) == 2 else len(labels)
-            )
+            data = as_dataset(X, y=y, sample_weight=sample_weight, offset=offset)
+            encoded = self._encode_rows(data, self._targets)
+            classes = len(self._labels)
+            if encoded.offset is not None and classes > 2:
+                raise ValueError(f"offset needs two classes; y has {classes}")
+            family = "bernoulli" if classes == 2 else "softmax"
+            self._fit_rows(encoded, family=family, predictors=1 if classes == 2 else classes)
         return self
+
+    def _targets(self, found: ClassTotals | None) -> Targets:
+        """Set the classes, and return what reads those of a part's rows."""
+        assert found is not None
+        self._labels, self.classes_ = found.labels, validation.classes_array(found.labels, found.like)
+        if len(found.labels) < 2:
+            name = found.labels.names[0]
+            raise ValueError(f"y has one class, {name!r}: a classifier needs rows of at least 2 classes")
+        return partial(_read_classes, found, self.class_weight)
 
     @property
     def intercept_(self) -> FloatArray:
@@ -477,6 +500,21 @@ class AdditiveClassifier(ClassifierInPartsMixin, AdditiveModel):
         scores = self._predictors(X, offset)
         codes = (scores[:, 0] > 0).astype(np.int64) if len(self._labels) == 2 else scores.argmax(axis=1)
         return np.asarray(self.classes_[codes])
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> float:
+        """Return the accuracy: the share of rows whose class is predicted correctly.
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset
+            As for :meth:`fit`. Rows in parts are read once, on their workers.
+        """
+        data = scored_dataset(self, X, y, sample_weight, offset=offset)
+        if data is not None:
+            return accuracy_in_parts(self, data)
+        from sklearn.metrics import accuracy_score  # slow to import, and fits do not need it
+
+        return float(accuracy_score(y, self.predict(X, offset=offset), sample_weight=sample_weight))
 
     def explain(self, X: Any) -> list[Explanation]:
         """Return what each term adds to the log-odds of each row; with the intercept they add up to them exactly."""
@@ -580,32 +618,22 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):  # type: ignore[misc]
             A known part of each row's predictor, (n,): for counts, the logarithm of the exposure.
         """
         with self._learning(anew=True):
-            part, columns, rows = self._rows(X, y, sample_weight, offset)
-            target = validation.numbers(part["y"], rows)
-            weight = validation.weights(part.get("sample_weight"), rows)
-            known = validation.per_row("offset", part.get("offset"), rows)
+            data = as_dataset(X, y=y, sample_weight=sample_weight, offset=offset)
+            encoded = self._encode_rows(data, lambda _: partial(_read_numbers, self.family))
+            _, target, weight, known = encoded
             centre, scale = 0.0, 1.0
             if self.family == "gaussian":
                 centre = float(np.average(target, weights=weight))
                 scale = float(np.sqrt(np.average((target - centre) ** 2, weights=weight))) or 1.0
                 target = (target - centre) / scale
-                known = None if known is None else known / scale
-            else:
-                self._check_range(target)
+                encoded = encoded._replace(target=target, offset=None if known is None else known / scale)
+            elif not target.any():
+                raise ValueError("y is 0 in every row: the logarithm of its mean is not finite")
             family = "gaussian" if self.family == "gaussian" else "tweedie"
-            self._fit_rows(columns, target, weight, known, family=family, power=POWERS[self.family])
+            self._fit_rows(encoded, family=family, power=POWERS[self.family])
             self._intercept = self._intercept * scale + centre
             self.terms_ = [_scaled(term, scale) for term in self.terms_]
         return self
-
-    def _check_range(self, target: FloatArray) -> None:
-        least = target < 0 if self.family == "poisson" else target <= 0
-        if least.any():
-            row = int(np.flatnonzero(least)[0])
-            wanted = "0 or more" if self.family == "poisson" else "positive"
-            raise ValueError(f"family={self.family!r} needs y that is {wanted}; row {row} is {target[row]:g}")
-        if not target.any():
-            raise ValueError("y is 0 in every row: the logarithm of its mean is not finite")
 
     @property
     def intercept_(self) -> float:
@@ -617,6 +645,24 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):  # type: ignore[misc]
         """Return the mean of y for each row, (n,)."""
         scores = self._predictors(X, offset)[:, 0]
         return scores if self._params.family == "gaussian" else np.asarray(np.exp(scores))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> float:
+        """Return R², the share of the variance of y that the predictions explain.
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset
+            As for :meth:`fit`. Rows in parts are read twice: for the mean of y, and for the squares.
+        """
+        data = scored_dataset(self, X, y, sample_weight, offset=offset)
+        if data is None:
+            from sklearn.metrics import r2_score  # slow to import, and fits do not need it
+
+            return float(r2_score(y, self.predict(X, offset=offset), sample_weight=sample_weight))
+        with read_again(data) as rows:
+            mean = float(partitioned.mean_target(rows)[0])
+            left, total, _ = partitioned.sum_over(rows, partial(_squares, model_for_parts(self, rows), mean))
+        return float(1 - left / total) if total > 0 else float(left == 0)
 
     def explain(self, X: Any) -> list[Explanation]:
         """Return what each term adds to the predictor of each row; with the intercept they add up to it exactly."""
@@ -643,6 +689,38 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):  # type: ignore[misc]
                 )
             )
         return found
+
+
+def _read_classes(
+    found: ClassTotals, class_weight: Any, piece: Piece, rows: int
+) -> tuple[FloatArray, FloatArray | None]:
+    """Return the codes of the classes of rows, and the weights."""
+    codes = found.codes
+    if codes is None or len(codes) != rows:
+        codes = validation.known_codes(found.labels, validation.targets(piece["y"], rows), fixed=True)[1]
+    with validation.one_of_many():
+        weight = validation.weights(piece.get("sample_weight"), rows)
+    return codes.astype(np.float64), class_weights(class_weight, found.labels, codes, weight, found.weights)
+
+
+def _read_numbers(family: str, piece: Piece, rows: int) -> tuple[FloatArray, FloatArray | None]:
+    """Return the numbers of rows, which must be in the range of the family, and the weights."""
+    target = validation.numbers(piece["y"], rows)
+    least = np.zeros(rows, dtype=bool) if family == "gaussian" else target < 0 if family == "poisson" else target <= 0
+    if least.any():
+        row = int(np.flatnonzero(least)[0])
+        wanted = "0 or more" if family == "poisson" else "positive"
+        raise ValueError(f"family={family!r} needs y that is {wanted}; row {row} is {target[row]:g}")
+    with validation.one_of_many():
+        return target, validation.weights(piece.get("sample_weight"), rows)
+
+
+def _squares(model: AdditiveRegressor, mean: float, piece: Piece) -> FloatArray:
+    """Return the weighted sums of squares about the predictions and about the mean of y, and the weight."""
+    weights = partitioned.part_weights(piece)
+    target = validation.numbers(piece["y"], len(weights))
+    prediction = model.predict(piece["X"], offset=piece.get("offset"))
+    return np.array([weights @ (target - prediction) ** 2, weights @ (target - mean) ** 2, weights.sum()])
 
 
 def _scaled(term: AdditiveTerm, scale: float) -> AdditiveTerm:
