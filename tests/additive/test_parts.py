@@ -124,3 +124,21 @@ def test_parts_that_do_not_fit_together_are_refused() -> None:
     with pytest.raises(ValueError, match="needs y that is 0 or more; row 1 is -2") as error:
         AdditiveRegressor(family="poisson").fit(negative)
     assert "in batch 1 of the stream, counted from 0" in error.value.__notes__
+
+
+def test_scores_of_parts_are_those_of_rows_in_memory() -> None:
+    rows = table()
+    x, y, weight, offset = rows.drop(columns="y"), rows["y"], np.arange(300) % 3, np.linspace(0, 1, 300)
+    classes = np.where(y > 0.5, "high", "low")
+
+    def weighted(target: Any) -> Iterator[dict[str, Any]]:
+        for at in range(0, 300, 50):
+            part = slice(at, at + 50)
+            entries = {"y": target[part], "sample_weight": weight[part], "offset": offset[part]}
+            yield {"X": x.iloc[part], **entries}
+
+    for model, target in ((AdditiveRegressor(interactions=0), y.to_numpy()), (AdditiveClassifier(), classes)):
+        model.fit(x, target, offset=offset)
+        here = model.score(x, target, weight, offset=offset)
+        assert model.score(weighted(target)) == pytest.approx(here, rel=1e-10)
+        assert here != model.score(x, target, weight)

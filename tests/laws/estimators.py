@@ -14,6 +14,8 @@ import pandas as pd
 from suffice import (
     GDA,
     GLM,
+    AdditiveClassifier,
+    AdditiveRegressor,
     BernoulliNB,
     CategoricalNB,
     ComplementNB,
@@ -774,6 +776,50 @@ OTHERS = [
     ),
 ]
 
+NOT_SUMMED = {
+    **ITERATED,
+    **dict.fromkeys(["batch_by_batch", "row_by_row"], "has no attribute 'partial_fit'"),
+}
+NO_SPARSE = {"sparse_rows": "sparse data was passed"}
+FOLDED = {
+    **dict.fromkeys(["order_of_rows", "a_stream", "a_function_that_starts_a_stream", "a_folder_of_files"], IN_ORDER),
+    "weights_are_repetitions": COPIES,
+    "order_of_columns": "terms are fitted one after the other, in a fixed number of cycles",
+}
+ADDITIVE = [
+    Entry(
+        "AdditiveClassifier",
+        AdditiveClassifier,
+        measured,
+        refuses={**NOT_SUMMED, **NO_SPARSE},
+        differs={**FOLDED, "order_of_classes": "rows are dealt to folds in the order of their classes"},
+    ),
+    Entry(
+        "AdditiveClassifier, table",
+        AdditiveClassifier,
+        mixed,
+        x="cells",
+        refuses=NOT_SUMMED,
+        differs={**FOLDED, "order_of_classes": "rows are dealt to folds in the order of their classes"},
+    ),
+    Entry(
+        "AdditiveRegressor",
+        AdditiveRegressor,
+        real,
+        y="numbers",
+        refuses={**NOT_SUMMED, **NO_SPARSE},
+        differs=FOLDED,
+    ),
+    Entry(
+        "AdditiveRegressor, counts",
+        made(AdditiveRegressor, family="poisson"),
+        with_offset,
+        y="counts",
+        refuses={**NOT_SUMMED, **NO_SPARSE},
+        differs=FOLDED,
+    ),
+]
+
 TEXT = [
     *(
         Entry(f"TextClassifier, {form}", made(TextClassifier, form), texts, x="texts")
@@ -832,4 +878,4 @@ TABLES = [
     ),
 ]
 
-ENTRIES = [*GENERATIVE, *LINEAR, *ITERATIVE, *OTHERS, *TEXT, *TABLES]
+ENTRIES = [*GENERATIVE, *LINEAR, *ITERATIVE, *OTHERS, *ADDITIVE, *TEXT, *TABLES]

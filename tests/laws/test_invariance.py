@@ -27,6 +27,7 @@ from scipy import sparse
 import suffice
 import suffice.text
 from suffice import NBLogisticRegression, TableModel
+from suffice.additive import AdditiveSolution
 from suffice.discriminative.least_squares import LeastSquaresModel
 from suffice.kernels import Batch, Expression, Relation, SqlEngine
 from suffice.statistics import Labels, Statistics
@@ -527,6 +528,8 @@ def bits(value: Any) -> Any:
         return value.hex()
     if isinstance(value, Statistics):
         return bits(value.to_arrays())
+    if isinstance(value, AdditiveSolution):
+        return bits(tuple(value._replace(seconds=0.0)))
     if sparse.issparse(value):
         return [bits(each) for each in (value.indptr, value.indices, value.data)]
     if isinstance(value, Mapping):
