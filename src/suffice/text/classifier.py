@@ -41,7 +41,7 @@ from suffice.text.vocabulary import BaseVocabulary, resolve_vocabulary, strip_pr
 from suffice.user_warnings import warn_user
 
 if TYPE_CHECKING:
-    from suffice.typing import ClassLabel, ClassPriors, MatrixLike, RandomState, VectorLike
+    from suffice.typing import ClassLabel, ClassPriors, RandomState, TextsLike, VectorLike
 
 #: The models for which the prior alone decides the class of a text without known words.
 _DECIDED_BY_PRIOR = ("multinomial", "boolean")
@@ -203,7 +203,7 @@ class TextClassifier(SummedClassifier):
 
     # Learning: see SummedClassifier for partial_fit, forget and +.
 
-    def fit(self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None) -> Self:
+    def fit(self, X: TextsLike, y: VectorLike = None, sample_weight: VectorLike = None) -> Self:
         """Learn from documents and their classes, forgetting what was learned before.
 
         Parameters
@@ -377,23 +377,23 @@ class TextClassifier(SummedClassifier):
     # Predictions.
 
     @row_wise("prediction")
-    def predict(self, X: MatrixLike) -> npt.NDArray[Any]:
+    def predict(self, X: TextsLike) -> npt.NDArray[Any]:
         """Return the most probable class of each document, (n,)."""
         codes = [np.zeros(0, dtype=np.int64), *self._score_batches(X, "best")]
         return np.asarray(self.classes_[np.concatenate(codes)])
 
     @row_wise("probability")
-    def predict_proba(self, X: MatrixLike) -> FloatArray:
+    def predict_proba(self, X: TextsLike) -> FloatArray:
         """Return p(y | text), (n, k)."""
         return self._score_documents(X, "posterior")
 
     @row_wise("log_probability")
-    def predict_log_proba(self, X: MatrixLike) -> FloatArray:
+    def predict_log_proba(self, X: TextsLike) -> FloatArray:
         """Return log p(y | text), (n, k)."""
         return self._score_documents(X, "log_posterior")
 
     @row_wise("score")
-    def decision_function(self, X: MatrixLike) -> FloatArray:
+    def decision_function(self, X: TextsLike) -> FloatArray:
         """Return the log-odds of the second of two classes, (n,), or log p(y | text), (n, k)."""
         scores = self.predict_log_proba(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores

@@ -531,19 +531,19 @@ class HashingVectorizer(NativeAnalysis, scikit_learn.HashingVectorizer):  # type
         )
         self.n_jobs = n_jobs
 
-    def fit(self, X: MatrixLike, y: VectorLike = None) -> Self:
+    def fit(self, X: TextsLike, y: VectorLike = None) -> Self:
         """Check the parameters; nothing is learned."""
         super().fit(self._collection(X))
         self._native_features()
         return self
 
-    def fit_transform(self, X: MatrixLike, y: VectorLike = None) -> Any:
+    def fit_transform(self, X: TextsLike, y: VectorLike = None) -> Any:
         """Check the parameters, and return the hashed counts of documents, (n, n_features)."""
         self._validate_params()
         self._warn_for_unused_params()
         return self.transform(X)
 
-    def transform(self, X: MatrixLike) -> Any:
+    def transform(self, X: TextsLike) -> Any:
         """Return the hashed counts of documents, (n, n_features)."""
         self._validate_ngram_range()
         features = self._native_features()
