@@ -18,7 +18,7 @@ TABLE = "a,b,c,day,note,n,size,y\n" + "".join(
 #: Libraries that fits, and some predictions, need.
 ESTIMATORS = ("sklearn", "scipy.stats", "scipy.optimize")
 #: Libraries that a table of numbers, names and dates does not need, either.
-SLOW = (*ESTIMATORS, "pandas", "scipy.sparse", "scipy.special", "scipy.linalg", "narwhals", "pyarrow.compute", "rich")
+SLOW = (*ESTIMATORS, "pandas", "scipy", "narwhals", "pyarrow.compute", "rich")
 #: Columns that a model does not read.
 NUMBERS = {"n": "ignore", "size": "ignore"}
 CLASSES = ("nb", "gda", "gda-full", "logistic", "softmax", "additive")
@@ -77,8 +77,8 @@ def test_predict_of_text_columns_imports_neither_scikit_learn_nor_pandas(folder:
     assert not {*ESTIMATORS, "pandas"} & {*slow_imports(folder, "predict", model, "table.csv", "-o", "p.csv")}
 
 
-def test_text_models_are_read_without_their_package(folder: Path) -> None:
-    assert slow_imports(folder, "predict", "text", "table.csv", "-o", "p.csv")  # which needs its estimator
+def test_files_of_text_models_are_read_though_nothing_imported_their_package(folder: Path) -> None:
+    assert "sklearn" in slow_imports(folder, "predict", "text", "table.csv", "-o", "p.csv")  # it needs its estimator
 
 
 @pytest.mark.parametrize("options", [["--probabilities", "--explain"], ["--keep-all", "--safe-csv"]])

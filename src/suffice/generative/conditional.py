@@ -132,10 +132,10 @@ class Linear(Conditional):
 
         A cell that sparse rows do not store has no part of its own: where its absence is impossible, the base is -inf.
         """
-        import scipy  # slow to import, and few rows need it
-
         base = np.tile(self.level, (x.shape[0], 1))
         if is_sparse(x):
+            import scipy  # slow to import, and dense rows do not need it
+
             terms = self._terms(x.data, x.indices)
             if self.veto is not None and self.veto.missing is not None:
                 for k, absent in enumerate(-self.veto.missing):

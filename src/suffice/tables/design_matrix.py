@@ -320,8 +320,6 @@ class Design:
 
     def encode(self, block: Block, is_sparse: bool | None = None) -> Any:
         """Return rows as a matrix, (n, d), dense or CSR."""
-        import scipy  # slow to import, and few rows need it
-
         columns = _columns(block)
         if not (self.is_sparse if is_sparse is None else is_sparse):
             matrix = np.empty((block.rows, self.width))
@@ -335,6 +333,8 @@ class Design:
             else Design(self.features, (term,))._encode_sparse(columns, block.rows)
             for term in self.terms
         ]
+        import scipy  # slow to import, and dense rows do not need it
+
         return scipy.sparse.hstack(parts, format="csr", dtype=np.float64)
 
     def _encode_sparse(self, columns: Mapping[str, Any], rows: int) -> Any:
@@ -366,14 +366,14 @@ class Design:
 
     def sum_by_feature(self, contributions: Any) -> FloatArray:
         """Return the sums of the effects of columns, (n, d), by feature, (n, features)."""
-        import scipy  # slow to import, and few rows need it
-
         if isinstance(contributions, np.ndarray):
             sums = np.zeros((len(contributions), len(self.features)))
             starts = [self.spans[term.feature].start for term in self.terms if term.names]
             if starts:
                 sums[:, self.owners[starts]] = np.add.reduceat(contributions, starts, axis=1)
             return sums
+        import scipy
+
         places = scipy.sparse.csr_array(
             (np.ones(self.width), (np.arange(self.width), self.owners)), shape=(self.width, len(self.features))
         )
