@@ -146,7 +146,7 @@ def test_an_offset_is_a_known_part_of_the_predictor() -> None:
     ("parameters", "message"),
     [
         ({"max_bins": 300}, "max_bins must be a whole number from 2 to 254; got 300"),
-        ({"folds": 1}, "folds must be a whole number, 2 or more; got 1"),
+        ({"folds": 1}, "folds must be None or a whole number, 2 or more; got 1"),
         ({"interactions": "some"}, "interactions must be 'auto'"),
         ({"interactions": [("a", "z")]}, "interactions names 'z', which is no column of X"),
         ({"monotone": {"kind": 1}}, "holds categories, which have no order"),

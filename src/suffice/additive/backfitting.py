@@ -22,6 +22,8 @@ FAMILIES = {"gaussian": 0, "bernoulli": 1, "tweedie": 2, "softmax": 3}
 FIRST_PENALTY, LEAST_PENALTY, LARGEST_PENALTY = 10.0, 1e-3, 1e9
 #: Penalties beyond this are reduced to it before all are scaled: the path must reach terms that were shrunk to 0.
 PATH_START = 100.0
+#: Factor of all penalties from one point of the path to the next, and cycles at each.
+PATH_FACTOR, PATH_CYCLES = 0.5, 1
 #: Largest factor by which a penalty changes in one step.
 FACTOR = 10.0
 #: Rows of a part, for threads. Sums of parts are added in order: the result does not depend on the number of threads.
@@ -370,8 +372,9 @@ def fit_folds(fits: list[Backfit], cycles: int, halvings: int, workers: Workers)
     worse = 0
     for _ in range(halvings):
         for fit in fits:
-            fit.scale_penalties(0.5)
-        workers.map(lambda fit: (fit.cycle(learn=False), fit.cycle(learn=False)), fits)
+            fit.scale_penalties(PATH_FACTOR)
+        for _ in range(PATH_CYCLES):
+            workers.map(lambda fit: fit.cycle(learn=False), fits)
         worse = 0 if keep() else worse + 1
         if worse == 2:
             break

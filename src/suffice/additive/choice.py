@@ -16,13 +16,15 @@ from suffice.additive.bins import MISSING, ColumnBins, group_bins
 from suffice.statistics.base import FloatArray
 
 #: Cycles in which penalties are estimated, of terms of one column and with pairs.
-CYCLES, PAIR_CYCLES = 10, 8
+CYCLES, PAIR_CYCLES = 6, 5
 #: Most times that penalties are halved.
-HALVINGS = 12
+HALVINGS = 20
 #: Cycles of the fit to all rows, which starts at the mean of the folds.
 FINAL_CYCLES = 5
 #: Penalties and pairs are chosen on at most this many rows, drawn at random.
 MOST_ROWS = 50_000
+#: Folds by default: the first number, or the second from this many scores (rows times predictors) on.
+FOLDS, FEW_FOLDS, MANY_SCORES = 5, 3, 100_000
 #: Groups of bins per column: when pairs are ranked; and in a pair, GROUPS_PER_ROW * n^(1/3), within these bounds.
 RANKING_GROUPS, GROUPS_PER_ROW, FEWEST_GROUPS, MOST_GROUPS = 8, 1.3, 4, 32
 #: Pairs are sought among this many columns at most, those with the largest effects.
@@ -88,7 +90,7 @@ def choose_and_fit(
     bins: Sequence[ColumnBins],
     monotone: dict[int, int],
     interactions: int | str | Sequence[tuple[int, int]],
-    folds: int,
+    folds: int | None,
     random: np.random.RandomState,
     threads: int,
 ) -> FittedTerms:
@@ -135,6 +137,8 @@ def _in_folds(rows: BinnedRows, folds: int, random: np.random.RandomState) -> tu
     Folds are stratified: rows are dealt in the order of their targets.
     """
     order = random.permutation(len(rows))[:MOST_ROWS]
+    if folds is None:
+        folds = FOLDS if len(order) * rows.predictors < MANY_SCORES else FEW_FOLDS
     folds = max(2, min(folds, len(order)))
     by_target = order[np.argsort(rows.target[order], kind="stable")]
     fold = (np.arange(len(order)) + random.randint(folds)) % folds

@@ -58,7 +58,7 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
         interactions: Any = "auto",
         max_bins: int = MOST_BINS,
         monotone: Mapping[Any, int] | None = None,
-        folds: int = 5,
+        folds: int | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> None:
@@ -79,8 +79,8 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
     def _check_settings(self) -> None:
         if not (isinstance(self.max_bins, int | np.integer) and 2 <= self.max_bins <= MOST_BINS):
             raise ValueError(f"max_bins must be a whole number from 2 to {MOST_BINS}; got {self.max_bins!r}")
-        if not (isinstance(self.folds, int | np.integer) and self.folds >= 2):
-            raise ValueError(f"folds must be a whole number, 2 or more; got {self.folds!r}")
+        if self.folds is not None and not (isinstance(self.folds, int | np.integer) and self.folds >= 2):
+            raise ValueError(f"folds must be None or a whole number, 2 or more; got {self.folds!r}")
         given = self.interactions
         if isinstance(given, bool) or not (
             given == "auto"
@@ -144,7 +144,7 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
             self._bins,
             monotone,
             self._pairs(names, monotone),
-            int(self.folds),
+            None if self.folds is None else int(self.folds),
             check_random_state(self.random_state),
             self._threads(),
         )
@@ -386,7 +386,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):  # type: ignore[misc]
     class_weight
         ``"balanced"``, or a weight for each class by its label.
     folds
-        Folds on which penalties and pairs are chosen.
+        Folds on which penalties and pairs are chosen: None for 5, or 3 if there are many rows and classes.
     random_state
         Seed of the folds.
     n_jobs
@@ -420,7 +420,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):  # type: ignore[misc]
         max_bins: int = MOST_BINS,
         monotone: Mapping[Any, int] | None = None,
         class_weight: Any = None,
-        folds: int = 5,
+        folds: int | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> None:
@@ -579,7 +579,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):  # type: ignore[misc]
         interactions: Any = "auto",
         max_bins: int = MOST_BINS,
         monotone: Mapping[Any, int] | None = None,
-        folds: int = 5,
+        folds: int | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> None:
