@@ -131,7 +131,9 @@ def choose_and_fit(
     )
 
 
-def _in_folds(rows: BinnedRows, folds: int, random: np.random.RandomState) -> tuple[BinnedRows, list[tuple[int, int]]]:
+def _in_folds(
+    rows: BinnedRows, folds: int | None, random: np.random.RandomState
+) -> tuple[BinnedRows, list[tuple[int, int]]]:
     """Return a random sample of the rows, sorted by fold, and the first and last row of each fold.
 
     Folds are stratified: rows are dealt in the order of their targets.
