@@ -172,5 +172,6 @@ def test_models_are_neither_added_nor_reduced() -> None:
     model = AdditiveClassifier(interactions=0).fit(x, y)
     with pytest.raises(TypeError, match="cannot be added: their terms depend on all rows at once"):
         model + model
-    with pytest.raises(TypeError, match="cannot forget rows"):
+    assert not hasattr(model, "forget")
+    with pytest.raises(AttributeError, match="cannot forget rows: its terms depend on all rows at once; fit again"):
         model.forget(x[:1], y[:1])

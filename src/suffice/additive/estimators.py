@@ -283,9 +283,10 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
             f"{type(self).__name__} models cannot be added: their terms depend on all rows at once; fit one to all rows"
         )
 
-    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> NoReturn:
-        """Raise: the terms depend on all rows at once, and cannot be reduced by some."""
-        raise TypeError(
+    @property
+    def forget(self) -> NoReturn:
+        """Not available, and ``hasattr`` says so: the terms depend on all rows at once."""
+        raise AttributeError(
             f"{type(self).__name__} cannot forget rows: its terms depend on all rows at once; fit again without them"
         )
 
