@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from suffice import _native
 from suffice.additive.backfitting import BinnedRows, Term
-from suffice.additive.bins import Bins, ColumnBins
+from suffice.additive.bins import OTHER, Bins, ColumnBins
 from suffice.statistics.base import FloatArray
 
 #: Sweeps over rows and columns of a pair's cells when its main effects are removed, and the change at which they end.
@@ -33,6 +33,8 @@ class AdditiveTerm:
         What the bins, or groups of bins, of each column hold, in words.
     edges
         Of each column: the numbers between its bins, (b - 2,) of a term and (b - 1,) of a pair; None for categories.
+    ranges
+        Of each column: the least and the greatest number learned; 0 for categories.
     values
         What each cell adds: (b,), or (b1, b2) for a pair; with one more axis for the classes if there are more than
         two.
@@ -57,6 +59,7 @@ class AdditiveTerm:
     columns: tuple[Any, ...]
     labels: tuple[tuple[str, ...], ...]
     edges: tuple[FloatArray | None, ...]
+    ranges: tuple[tuple[float, float], ...]
     values: FloatArray
     errors: FloatArray
     density: FloatArray
@@ -193,6 +196,7 @@ def show_term(
         tuple(each.name for each in used),
         tuple(labels for labels, _ in named),
         tuple(edges for _, edges in named),
+        tuple((each.low, each.high) for each in used),
         values.reshape(*grid, *classes),
         errors.reshape(*grid, *classes),
         share.reshape(grid),
@@ -209,6 +213,8 @@ def _sides(
         return tuple(labels), bins.edges
     members = [[at for at in range(len(bins)) if groups[at] == group] for group in range(count)]
     if bins.edges is None:
+        # The first group is that of the most frequent level; missing cells and other levels without rows are put there.
+        members[0] = [at for at in members[0] if at > OTHER] or members[0]
         return tuple(
             " or ".join(labels[at] for at in group[:3]) + (" …" if len(group) > 3 else "") for group in members
         ), None

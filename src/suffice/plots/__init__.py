@@ -20,6 +20,7 @@ from suffice.plots.solver_trace import SolverTraceDisplay
 from suffice.plots.spam_filter import SpamFilterDisplay
 from suffice.plots.style import FOREGROUND, PALETTE
 from suffice.plots.svg import figure_to_svg
+from suffice.plots.terms import TermsDisplay
 
 __all__ = [
     "FOREGROUND",
@@ -42,5 +43,6 @@ __all__ = [
     "RocCurveDisplay",
     "SolverTraceDisplay",
     "SpamFilterDisplay",
+    "TermsDisplay",
     "figure_to_svg",
 ]
