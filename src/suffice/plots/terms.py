@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from suffice.additive import AdditiveRegressor, AdditiveTerm
 from suffice.plots.display import Display
 from suffice.plots.style import (
     DOTTED,
@@ -30,6 +29,8 @@ from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from suffice.additive import AdditiveTerm
 
 #: Half-width of an error band, in standard errors.
 _ERRORS = 2.0
@@ -125,7 +126,7 @@ class TermsDisplay(Display):
         if not found:
             raise ValueError("the model has no terms: every column is constant, or all terms were removed")
         classes = None
-        if isinstance(model, AdditiveRegressor):
+        if not hasattr(model, "classes_"):
             family = model.get_params()["family"]
             axis_label = "effect" if family == "gaussian" else "effect on the logarithm"
         elif len(model.classes_) == 2:
