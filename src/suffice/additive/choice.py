@@ -30,7 +30,7 @@ RANKING_GROUPS, GROUPS_PER_ROW, FEWEST_GROUPS, MOST_GROUPS = 8, 1.3, 4, 32
 #: Pairs are sought among this many columns at most, those with the largest effects.
 MOST_COLUMNS = 100
 #: With interactions="auto", most pairs: this many per column, and in all.
-PAIRS_PER_COLUMN, MOST_PAIRS = 3, 100
+PAIRS_PER_COLUMN, MOST_PAIRS = 4, 120
 #: Added to the curvature of cells when pairs are ranked: cells of few rows say little.
 RANKING_RIDGE = 1.0
 
