@@ -21,7 +21,7 @@ class ModelType(NamedTuple):
     title: str
     generative: bool
     tasks: tuple[Task, ...]
-    reads: Literal["cells", "design", "curves", "text", "near"]  # what it is fitted to
+    reads: Literal["cells", "design", "bins", "text", "near"]  # what it is fitted to
     exact: bool  # whether it is a function of a sum, and so merges and forgets
 
     @property
@@ -32,7 +32,7 @@ class ModelType(NamedTuple):
     @property
     def is_penalised(self) -> bool:
         """Whether its coefficients have a penalty."""
-        return self.reads in ("design", "curves") and not self.exact
+        return self.reads == "design" and not self.exact
 
 
 MODEL_TYPES = {
@@ -52,7 +52,7 @@ MODEL_TYPES = {
         ModelType("softmax", "softmax regression", False, ("classes",), "design", False),
         ModelType("linear", "linear regression", False, ("numbers", "counts"), "design", True),
         ModelType("poisson", "Poisson regression", False, ("counts",), "design", False),
-        ModelType("additive", "regression on linear splines of the numbers", False, TASKS, "curves", False),
+        ModelType("additive", "additive model: functions of columns and of pairs", False, TASKS, "bins", False),
         ModelType("local", "locally weighted regression", False, TASKS, "near", False),
         ModelType("text", "naive Bayes on the words alone", True, ("classes",), "text", True),
     )

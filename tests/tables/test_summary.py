@@ -41,9 +41,7 @@ def test_linear_regression_agrees_with_statsmodels(table: pd.DataFrame, tmp_path
     assert str(suffice.load(tmp_path / "model").summary()) == str(model.summary())
 
 
-@pytest.mark.parametrize(
-    ("kind", "target"), [("logistic", "sold"), ("softmax", "street"), ("poisson", "n"), ("additive", "price")]
-)
+@pytest.mark.parametrize(("kind", "target"), [("logistic", "sold"), ("softmax", "street"), ("poisson", "n")])
 def test_coefficients_give_the_predictions(kind: str, target: str, table: pd.DataFrame) -> None:
     table = table.copy()
     table.loc[::7, "area"] = np.nan
@@ -54,19 +52,43 @@ def test_coefficients_give_the_predictions(kind: str, target: str, table: pd.Dat
     row = table.iloc[[1]]
     slope = 1e-3
     moved = row.assign(area=row["area"] + slope)
-    bends = sum(
-        value for name, value in first.items() if name.startswith("area > ") and row["area"].item() > float(name[7:])
-    )
-    if kind == "additive":
-        change = float((model.predict(moved) - model.predict(row))[0])
-    elif kind == "poisson":
+    if kind == "poisson":
         change = float(np.log(model.predict(moved) / model.predict(row))[0])
     else:
         p, q = model.predict_proba(row)[0], model.predict_proba(moved)[0]
         top, base = (1, 0) if kind == "logistic" else (0, -1)
         change = float(np.log(q[top] / q[base]) - np.log(p[top] / p[base]))
-    assert change / slope == pytest.approx(first["area"] + bends, rel=1e-4)
+    assert change / slope == pytest.approx(first["area"], rel=1e-4)
     assert "area[missing]" in first
+
+
+def test_effects_of_an_additive_model_give_the_predictions(table: pd.DataFrame, tmp_path: Path) -> None:
+    table = table.assign(old=np.arange(400) % 3 == 0)
+    table.loc[::7, "area"] = np.nan
+    model = TableModel("additive", folds=2).fit(table, "price")
+    found = model.summary()
+    for term in found.to_dict()["terms"]:  # effects are those of explanations
+        effects, cells = np.ravel(term["effects"]), np.shape(term["effects"])
+        shown = [
+            each.effect
+            for row in model.explain(table[:20])
+            for each in row.contributions
+            if each.feature == term["name"]
+        ]
+        assert all(np.isclose(effects, effect, rtol=1e-12).any() for effect in shown)
+        assert np.shape(term["std_errors"]) == cells == tuple(len(labels) for labels in term["cells"])
+    terms = {term["name"]: term for term in found.to_dict()["terms"]}
+    assert {"area", "street", "old"} <= set(terms)
+    assert next(iter(terms)) == "area"  # the most important
+    assert terms["old"]["cells"] == [["missing", "false", "true"]]
+    frame = found.frame()
+    street = frame[(frame["term"] == "street") & (frame["cell"] == "loud")]
+    assert street["share"].item() == pytest.approx((table["street"] == "loud").mean(), abs=1e-6)
+    assert street["std_error"].item() > 0
+    assert "expected number" in str(found)
+    assert "<table>" in found._repr_html_()
+    model.save(tmp_path / "model")
+    assert str(suffice.load(tmp_path / "model").summary()) == str(found)
 
 
 def test_models_without_coefficients_are_named(table: pd.DataFrame) -> None:

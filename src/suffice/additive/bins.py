@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from suffice.generative.columns import Column
 from suffice.statistics.base import FloatArray
+
+if TYPE_CHECKING:
+    from suffice.generative.columns import Column
 
 Bins = npt.NDArray[np.uint8]
 
@@ -102,6 +104,19 @@ class ColumnBins:
         bins = np.full(len(column.values), MISSING, dtype=np.uint8)
         bins[column.known] = np.searchsorted(self.edges, known_numbers(column), side="right") + 1
         return bins
+
+    def encode_numbers(self, numbers: FloatArray) -> Bins:
+        """Return the bin of each number; NaN is missing."""
+        assert self.edges is not None
+        bins = (np.searchsorted(self.edges, numbers, side="right") + 1).astype(np.uint8)
+        bins[np.isnan(numbers)] = MISSING
+        return bins
+
+    def encode_codes(self, names: Sequence[str], codes: npt.NDArray[np.signedinteger[Any]]) -> Bins:
+        """Return the bin of each cell, given by the place of its level among some names; -1 is missing."""
+        places = {level: 2 + i for i, level in enumerate(self.levels or ())}
+        table = np.array([*(places.get(name, OTHER) for name in names), MISSING], dtype=np.uint8)
+        return np.asarray(table[codes])
 
     def labels(self) -> list[str]:
         """Return what each bin holds, in a few words."""

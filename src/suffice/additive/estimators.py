@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NoReturn, Self
+from typing import Any, Literal, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice import partitioned, validation
 from suffice.additive.backfitting import BinnedRows, Term
-from suffice.additive.bins import MOST_BINS, ColumnBins
-from suffice.additive.choice import AdditiveSolution, FittedTerms, choose_and_fit, main_term
+from suffice.additive.bins import MOST_BINS, Bins, ColumnBins
+from suffice.additive.choice import AdditiveSolution, choose_and_fit
 from suffice.additive.parts import (
     EncodedRows,
     Targets,
@@ -26,7 +26,8 @@ from suffice.additive.parts import (
     survey_parts,
     take_cells,
 )
-from suffice.additive.terms import AdditiveTerm, pure_terms, show_term, sum_terms
+from suffice.additive.scorer import AdditiveScorer
+from suffice.additive.terms import AdditiveTerm, pure_terms
 from suffice.data import as_dataset
 from suffice.data.dataset import Dataset, Piece, missing_targets, model_for_parts, read_again
 from suffice.discriminative.class_weight import class_weights
@@ -133,8 +134,14 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
     def _too_few(self, rows: int) -> ValueError:
         return ValueError(f"{type(self).__name__} needs at least 2 rows; got n_samples = {rows}")
 
-    def _fit_rows(self, encoded: EncodedRows, **family: Any) -> FittedTerms:
-        """Fit terms to the rows."""
+    def _set_columns(self, columns: Sequence[ColumnBins]) -> None:
+        """Set the bins of the columns, and their names."""
+        self._bins = list(columns)
+        self.n_features_in_ = len(columns)
+        self.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
+
+    def _fit_rows(self, encoded: EncodedRows, *, centre: float = 0.0, scale: float = 1.0, **family: Any) -> None:
+        """Fit terms to the rows; the predictor is then multiplied by a scale, and a centre added."""
         bins, target, weight, offset = encoded
         rows = BinnedRows(bins, np.ascontiguousarray(target, dtype=np.float64), weight, offset, **family)
         names = [each.name for each in self._bins]
@@ -148,9 +155,9 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
             check_random_state(self.random_state),
             self._threads(),
         )
-        self._intercept, self.terms_ = pure_terms(fitted.terms, fitted.values, fitted.errors, bins, weight, self._bins)
+        intercept, terms = pure_terms(fitted.terms, fitted.values, fitted.errors, bins, weight, self._bins)
+        self._intercept, self.terms_ = intercept * scale + centre, [_scaled(term, scale) for term in terms]
         self.solution_ = fitted.solution
-        return fitted
 
     def _threads(self) -> int:
         if self.n_jobs is None:
@@ -214,8 +221,7 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
     def _predictors(self, X: Any, offset: Any) -> FloatArray:
         """Return the linear predictors of rows, (n, t)."""
         check_is_fitted(self, "terms_")
-        bins = encode_columns(self._read(X, reset=False), self._bins)
-        scores = sum_terms(bins, self._intercept, self.terms_)
+        scores = self.scorer().predictors(encode_columns(self._read(X, reset=False), self._bins))
         known = validation.per_row("offset", offset, len(scores))
         return scores if known is None else scores + known[:, None]
 
@@ -224,7 +230,7 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
         check_is_fitted(self, "terms_")
         columns = self._read(X, reset=False)
         bins = encode_columns(columns, self._bins)
-        parts = [term.cell_values()[term.fitted.cell_of(bins)] for term in self.terms_]
+        parts = self.scorer().contributions(bins)
         cells = [[self._cell(columns, term.fitted, row) for row in range(bins.shape[1])] for term in self.terms_]
         return columns, parts, cells
 
@@ -290,44 +296,22 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
             f"{type(self).__name__} cannot forget rows: its terms depend on all rows at once; fit again without them"
         )
 
+    def scorer(self) -> AdditiveScorer:
+        """Return what scores rows in bins."""
+        raise NotImplementedError
+
     # The file.
 
     def _contents(self) -> Contents:
         check_is_fitted(self, "terms_")
-        arrays: dict[str, npt.NDArray[Any]] = {"intercept": self._intercept}
-        terms: list[dict[str, Any]] = []
-        for at, term in enumerate(self.terms_):
-            arrays[f"values.{at}"] = term.values
-            arrays[f"errors.{at}"] = term.errors.astype(np.float32)
-            arrays[f"density.{at}"] = term.density.astype(np.float32)
-            fitted = term.fitted
-            terms.append(
-                {
-                    "columns": [fitted.left] if fitted.right is None else [fitted.left, fitted.right],
-                    "shape": [fitted.height, fitted.width],
-                    "missing": list(fitted.missing),
-                    "monotone": fitted.monotone,
-                }
-            )
-            if fitted.right is not None and fitted.right_cell is not None:
-                arrays[f"groups.{at}"] = np.stack([fitted.left_cell // fitted.width, fitted.right_cell]).astype(
-                    np.uint8
-                )
-        columns = []
-        for at, bins in enumerate(self._bins):
-            columns.append(
-                {"levels": None if bins.levels is None else list(bins.levels), "range": [bins.low, bins.high]}
-            )
-            if bins.edges is not None:
-                arrays[f"edges.{at}"] = bins.edges
+        columns_and_terms, arrays = self.scorer().written()
         return Contents(
             kind=type(self).__name__,
             settings={
                 **self._parameters_written(),
                 "features": self.n_features_in_,
                 "feature_names": parameters.feature_names(self),
-                "columns": columns,
-                "terms": terms,
+                **columns_and_terms,
                 "solution": self.solution_._asdict(),
                 **self._more_settings(),
             },
@@ -340,24 +324,11 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
 
     @classmethod
     def _from_contents(cls, contents: Contents) -> Self:
-        settings, arrays = contents.settings, contents.arrays
+        settings = contents.settings
         model = cls._with_parameters(settings)
         parameters.restore_features(model, settings)
-        named = getattr(model, "feature_names_in_", None)
-        names = list(range(model.n_features_in_)) if named is None else list(named)
-        if len(settings["columns"]) != len(names):
-            raise ValueError(f"the file has bins of {len(settings['columns'])} columns; the model has {len(names)}")
-        model._bins = [
-            ColumnBins(
-                name,
-                arrays.get(f"edges.{at}"),
-                None if column["levels"] is None else tuple(column["levels"]),
-                *map(float, column["range"]),
-            )
-            for at, (name, column) in enumerate(zip(names, settings["columns"], strict=True))
-        ]
-        model._intercept = arrays["intercept"]
-        model.terms_ = [_read_term(at, term, arrays, model._bins) for at, term in enumerate(settings["terms"])]
+        scorer = AdditiveScorer.of_contents(contents)
+        model._bins, model._intercept, model.terms_ = list(scorer.columns), scorer.intercept, list(scorer.terms)
         model.solution_ = AdditiveSolution(**settings["solution"])
         model._restore(settings)
         return model
@@ -454,20 +425,48 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):  # type: ignore[misc]
         with self._learning(anew=True):
             data = as_dataset(X, y=y, sample_weight=sample_weight, offset=offset)
             encoded = self._encode_rows(data, self._targets)
-            classes = len(self._labels)
-            if encoded.offset is not None and classes > 2:
-                raise ValueError(f"offset needs two classes; y has {classes}")
-            family = "bernoulli" if classes == 2 else "softmax"
-            self._fit_rows(encoded, family=family, predictors=1 if classes == 2 else classes)
+            if encoded.offset is not None and len(self._labels) > 2:
+                raise ValueError(f"offset needs two classes; y has {len(self._labels)}")
+            self._fit_classes(encoded)
         return self
+
+    def fit_bins(self, columns: Sequence[ColumnBins], bins: Bins, codes: npt.NDArray[np.int64], labels: Labels) -> Self:
+        """Fit the model to rows in bins.
+
+        Parameters
+        ----------
+        columns
+            The bins of each column.
+        bins
+            The bin of each cell, (d, n).
+        codes
+            The class of each row: its place among the labels.
+        labels
+            The classes.
+        """
+        with self._learning(anew=True):
+            self._set_columns(columns)
+            self._set_classes(labels)
+            self._fit_classes(EncodedRows(bins, codes.astype(np.float64), None, None))
+        return self
+
+    def _fit_classes(self, encoded: EncodedRows) -> None:
+        k = len(self._labels)
+        self._fit_rows(encoded, family="bernoulli" if k == 2 else "softmax", predictors=1 if k == 2 else k)
+
+    def _set_classes(self, labels: Labels, like: npt.NDArray[Any] | None = None) -> None:
+        self._labels, self.classes_ = labels, validation.classes_array(labels, like)
+        if len(labels) < 2:
+            raise ValueError(f"y has one class, {labels.names[0]!r}: a classifier needs rows of at least 2 classes")
+
+    def scorer(self) -> AdditiveScorer:
+        """Return what scores rows in bins."""
+        return AdditiveScorer(self._bins, self._intercept, self.terms_, self._labels)
 
     def _targets(self, found: ClassTotals | None) -> Targets:
         """Set the classes, and return what reads those of a part's rows."""
         assert found is not None
-        self._labels, self.classes_ = found.labels, validation.classes_array(found.labels, found.like)
-        if len(found.labels) < 2:
-            name = found.labels.names[0]
-            raise ValueError(f"y has one class, {name!r}: a classifier needs rows of at least 2 classes")
+        self._set_classes(found.labels, found.like)
         return partial(_read_classes, found, self.class_weight)
 
     @property
@@ -621,20 +620,43 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):  # type: ignore[misc]
         with self._learning(anew=True):
             data = as_dataset(X, y=y, sample_weight=sample_weight, offset=offset)
             encoded = self._encode_rows(data, lambda _: partial(_read_numbers, self.family))
-            _, target, weight, known = encoded
-            centre, scale = 0.0, 1.0
-            if self.family == "gaussian":
-                centre = float(np.average(target, weights=weight))
-                scale = float(np.sqrt(np.average((target - centre) ** 2, weights=weight))) or 1.0
-                target = (target - centre) / scale
-                encoded = encoded._replace(target=target, offset=None if known is None else known / scale)
-            elif not target.any():
-                raise ValueError("y is 0 in every row: the logarithm of its mean is not finite")
-            family = "gaussian" if self.family == "gaussian" else "tweedie"
-            self._fit_rows(encoded, family=family, power=POWERS[self.family])
-            self._intercept = self._intercept * scale + centre
-            self.terms_ = [_scaled(term, scale) for term in self.terms_]
+            self._fit_numbers(encoded)
         return self
+
+    def fit_bins(self, columns: Sequence[ColumnBins], bins: Bins, target: FloatArray) -> Self:
+        """Fit the model to rows in bins.
+
+        Parameters
+        ----------
+        columns
+            The bins of each column.
+        bins
+            The bin of each cell, (d, n).
+        target
+            The number of each row.
+        """
+        with self._learning(anew=True):
+            self._set_columns(columns)
+            target = _read_numbers(self.family, {"y": target}, len(target))[0]
+            self._fit_numbers(EncodedRows(bins, target, None, None))
+        return self
+
+    def _fit_numbers(self, encoded: EncodedRows) -> None:
+        _, target, weight, known = encoded
+        if self.family != "gaussian":
+            if not target.any():
+                raise ValueError("y is 0 in every row: the logarithm of its mean is not finite")
+            self._fit_rows(encoded, family="tweedie", power=POWERS[self.family])
+            return
+        centre = float(np.average(target, weights=weight))
+        scale = float(np.sqrt(np.average((target - centre) ** 2, weights=weight))) or 1.0
+        encoded = encoded._replace(target=(target - centre) / scale, offset=None if known is None else known / scale)
+        self._fit_rows(encoded, centre=centre, scale=scale, family="gaussian")
+
+    def scorer(self) -> AdditiveScorer:
+        """Return what scores rows in bins."""
+        link: Literal["identity", "log"] = "identity" if self._params.family == "gaussian" else "log"
+        return AdditiveScorer(self._bins, self._intercept, self.terms_, Labels(), link)
 
     @property
     def intercept_(self) -> float:
@@ -725,33 +747,8 @@ def _squares(model: AdditiveRegressor, mean: float, piece: Piece) -> FloatArray:
 
 
 def _scaled(term: AdditiveTerm, scale: float) -> AdditiveTerm:
-    return replace(term, values=term.values * scale, errors=term.errors * scale)
-
-
-def _read_term(at: int, settings: Any, arrays: Mapping[str, npt.NDArray[Any]], bins: list[ColumnBins]) -> AdditiveTerm:
-    """Return a term of a file."""
-    places = [int(place) for place in settings["columns"]]
-    if not all(0 <= place < len(bins) for place in places):
-        raise ValueError(f"term {at} is of column {max(places)}; the model has {len(bins)}")
-    values, errors = arrays[f"values.{at}"], arrays[f"errors.{at}"].astype(np.float64)
-    density = arrays[f"density.{at}"].astype(np.float64)
-    if len(places) == 1:
-        term = main_term(places[0], bins[places[0]], int(settings["monotone"]))
-    else:
-        groups = arrays[f"groups.{at}"].astype(np.int32)
-        height, width = map(int, settings["shape"])
-        if groups.shape != (2, 256) or groups[0].max() >= height or groups[1].max() >= width:
-            raise ValueError(f"term {at} has groups that do not fit its shape, {height} by {width}")
-        left, right = places
-        term = Term(
-            left,
-            right,
-            np.ascontiguousarray(groups[0] * width),
-            np.ascontiguousarray(groups[1]),
-            height,
-            width,
-            (bins[left].ordered, bins[right].ordered),
-            (bool(settings["missing"][0]), bool(settings["missing"][1])),
-        )
-    cells = values.reshape(term.cells, -1)
-    return show_term(term, cells, errors.reshape(cells.shape), density.ravel(), bins)
+    """Return a term in other units; numbers are rounded to the 4 bytes that files have."""
+    values, errors, density = (
+        each.astype(np.float32).astype(np.float64) for each in (term.values * scale, term.errors * scale, term.density)
+    )
+    return replace(term, values=values, errors=errors, density=density)

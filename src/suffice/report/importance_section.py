@@ -10,6 +10,7 @@ from suffice.report.report_data import ReportData
 from suffice.statistics.base import FloatArray
 from suffice.tables import TableError
 from suffice.tables.encoding import CodedColumn
+from suffice.tables.predictors.base import EffectTerm
 
 #: Maximum number of listed columns.
 _MAX_COLUMNS = 20
@@ -22,7 +23,7 @@ _MIN_CORRELATION = 0.5
 
 
 class FeatureEffects:
-    """Effects of the features on the predictions of some rows, less their mean.
+    """Effects of the features, or of the terms of an additive model, on the predictions of some rows, less their mean.
 
     Parameters
     ----------
@@ -31,10 +32,11 @@ class FeatureEffects:
     """
 
     def __init__(self, data: ReportData) -> None:
-        features, k = data.block.features, max(len(data.classes), 1)
-        self.block = data.block[data.sample_rows(max(100, _MAX_EFFECTS // (k * len(features))))]
-        self.names = [feature.name for feature in features]
-        parts, _ = data.model.predictor_.effects(self.block)
+        self.features, k = data.block.features, max(len(data.classes), 1)
+        self.block = data.block[data.sample_rows(max(100, _MAX_EFFECTS // (k * len(self.features))))]
+        parts, _, terms, self.words = data.model.predictor_.effects(self.block)
+        self.terms = terms or [EffectTerm(feature.name, (at,)) for at, feature in enumerate(self.features)]
+        self.names = [term.name for term in self.terms]
         if k == 2:
             effects = (parts[1] - parts[0])[:, :, None]  # on the log-odds of the second class
         else:
@@ -45,8 +47,11 @@ class FeatureEffects:
         self.importance: FloatArray = np.abs(self.effects).mean(axis=(0, 2))  # (features,)
 
     def order(self) -> list[str]:
-        """Return the names of the features, the most important first."""
-        return [self.names[index] for index in np.argsort(-self.importance, kind="stable")]
+        """Return the names of the features, the most important first; a feature has the effects of all its terms."""
+        total = np.zeros(len(self.features))
+        for term, importance in zip(self.terms, self.importance, strict=True):
+            total[list(term.features)] += importance
+        return [self.features[place].name for place in np.argsort(-total, kind="stable")]
 
 
 def feature_effects(data: ReportData) -> FeatureEffects | None:
@@ -65,24 +70,24 @@ def importance_section(data: ReportData, effects: FeatureEffects | None) -> Sect
         return None
     largest = float(effects.importance.max(initial=0.0))
     rows = []
-    for name in effects.order()[:_MAX_COLUMNS]:
-        index = effects.names.index(name)
-        value = float(effects.importance[index])
+    for index in np.argsort(-effects.importance, kind="stable")[:_MAX_COLUMNS].tolist():
+        name, value = effects.names[index], float(effects.importance[index])
         if value > 1e-9 * largest:
             bar = Bar(value, largest, signed=False)
             rows.append((name, format_digits(value, 3), bar, _describe_direction(data, effects, index)))
+    what = "term" if len(effects.terms) > len(effects.features) else "column"
     columns = [
-        Column("column"),
+        Column(what),
         Column("mean effect", "number"),
         Column("bar", "graphic"),
         Column("direction", "prose"),
     ]
     content = {
         "introduction": [
-            f"Mean absolute effect of each column on the {_unit(data)}, relative to its average, over "
+            f"Mean absolute effect of each {what} on the {_unit(data)}, relative to its average, over "
             f"{format_count(effects.block.rows, 'row')}."
         ],
-        "columns": Table("Most important columns", columns, rows),
+        "columns": Table(f"Most important {what}s", columns, rows),
     }
     return Section("importance", "Feature importance", "importance", content)
 
@@ -91,14 +96,19 @@ def _unit(data: ReportData) -> str:
     if data.task == "numbers":
         return f"predicted {data.target}"
     if data.task == "counts":
-        is_log = type(data.model.estimator_).__name__ == "GLM"
+        is_log = type(data.model.estimator_).__name__ in ("GLM", "AdditiveRegressor")
         return "log of the expected count" if is_log else "expected count"
     return f"log-odds of {data.classes[1]}" if len(data.classes) == 2 else "scores of the classes"
 
 
 def _describe_direction(data: ReportData, effects: FeatureEffects, index: int) -> str:
     """Return which values of a feature raise the prediction, and which lower it."""
-    column = effects.block.columns[index]
+    term = effects.terms[index]
+    if len(term.features) > 1:
+        return "depends on both"
+    column = effects.block.columns[term.features[0]]
+    if term.word is not None and effects.words is not None:
+        column = effects.words[:, index].astype(np.float64)
     if isinstance(column, list):
         return "depends on the words"
     code = int(np.abs(effects.effects[:, index]).mean(axis=0).argmax())  # the class with the largest effect
@@ -113,7 +123,9 @@ def _describe_direction(data: ReportData, effects: FeatureEffects, index: int) -
     if abs(correlation) < _MIN_CORRELATION:
         return f"{predicted if predicted != 'it' else 'effect'} is not monotone"
     raises, lowers = ("high", "low") if correlation > 0 else ("low", "high")
-    if data.block.features[index].kind == "boolean":
+    if term.word is not None:
+        return f"{'raises' if correlation > 0 else 'lowers'} {predicted}"
+    if data.block.features[term.features[0]].kind == "boolean":
         return f"true {'raises' if correlation > 0 else 'lowers'} {predicted}"
     return f"{raises} values raise {predicted}, {lowers} values lower it"
 

@@ -127,7 +127,8 @@ def _is_expensive(model_type: ModelType, data: ReportData, block: Block) -> bool
         return False
     predictor: Any = make_predictor(model_type, data.task, data.model.predictor_.labels)
     predictor.prepare(block)
-    return bool(predictor.design.width * len(data.classes) > _MAX_COEFFICIENTS)
+    columns = len(predictor.binned) if model_type.reads == "bins" else predictor.design.width
+    return bool(columns * len(data.classes) > _MAX_COEFFICIENTS)
 
 
 def _splits(targets: npt.NDArray[Any], n_train: int, is_classification: bool) -> Iterator[tuple[Rows, Rows]]:

@@ -1,4 +1,4 @@
-"""Design matrix of a table: numeric terms with knots, category levels and words, for linear predictors."""
+"""Design matrix of a table: numbers, category levels and words, for linear predictors."""
 
 from __future__ import annotations
 
@@ -20,9 +20,6 @@ from suffice.tables.schema import Feature
 if TYPE_CHECKING:
     from suffice.text import Vocabulary
 
-#: Quantiles that are knots of a linear spline; a column of at most ``VALUES`` distinct values has a knot at each.
-BENDS = 8
-VALUES = 32
 #: Largest number of words of a text column, and least number of rows that contain a word.
 WORDS = 5000
 WORD_ROWS = 3
@@ -32,26 +29,24 @@ NEAR_ZERO = 10.0
 
 @dataclass(frozen=True)
 class Number:
-    """A standardised numeric column; with knots (``bends``), a linear spline."""
+    """A standardised numeric column."""
 
     feature: str
     centre: float
     scale: float
     gaps: bool  # whether there is an indicator column of missing cells
-    bends: tuple[float, ...] = ()
 
     @property
     def names(self) -> list[str]:
         """The names of the columns."""
-        bends = [f"{self.feature} > {bend:g}" for bend in self.bends]
-        return [self.feature, *bends, *([f"{self.feature} missing"] if self.gaps else [])]
+        return [self.feature, *([f"{self.feature} missing"] if self.gaps else [])]
 
     def written(
         self, column: FloatArray | PackedNumbers, place: int
     ) -> tuple[npt.NDArray[Any], float, int, float, float, list[float], bool]:
         """Return the arguments for native code that writes these columns at ``place``; missing cells are the mean."""
         cells, unit = (column.cells, column.unit) if isinstance(column, PackedNumbers) else (column, 1.0)
-        return np.ascontiguousarray(cells), unit, place, self.centre, self.scale, list(self.bends), self.gaps
+        return np.ascontiguousarray(cells), unit, place, self.centre, self.scale, [], self.gaps
 
 
 @dataclass(frozen=True)
@@ -121,13 +116,12 @@ Term = Number | Levels | Words
 # Terms inferred from rows.
 
 
-def number_term(name: str, cells: FloatArray, curve: bool) -> Number:
+def number_term(name: str, cells: FloatArray) -> Number:
     """Return the numeric term with the mean and standard deviation of its cells."""
     known = cells[~np.isnan(cells)]
     centre = float(known.mean()) if known.size else 0.0
     spread = float(known.std()) if known.size else 0.0
-    bends = find_knots(known) if curve else ()
-    return Number(name, centre, spread if spread > 0 else 1.0, bool(known.size < cells.size), bends)
+    return Number(name, centre, spread if spread > 0 else 1.0, bool(known.size < cells.size))
 
 
 def levels_term(name: str, column: CodedColumn, apart: bool) -> Levels:
@@ -149,24 +143,7 @@ def words_term(name: str, texts: list[str]) -> Words:
     return Words(name, tuple(map(str, found.get_feature_names_out())))
 
 
-def find_knots(known: FloatArray) -> tuple[float, ...]:
-    """Return the knots of a linear spline: the values between the extremes if they are few, else quantiles.
-
-    Examples
-    --------
-    >>> find_knots(np.array([1.0, 2.0, 2.0, 3.0]))
-    (2.0,)
-    """
-    values = np.unique(known)
-    if len(values) <= VALUES:
-        return tuple(values[1:-1].tolist())
-    # Quantiles of the rows and of the distinct values: a column that is nearly always 0 has knots above 0, too.
-    levels = np.linspace(0, 1, BENDS + 2)[1:-1]
-    both = np.unique(np.concatenate([np.quantile(known, levels), np.quantile(values, levels[1::2])]))
-    return tuple(both[(both > values[0]) & (both < values[-1])].tolist())
-
-
-# Two terms of one column, without knots and words: each is a linear function of the other.
+# Two terms of one column, without words: each is a linear function of the other.
 
 
 def unite_terms(one: Term, two: Term) -> Term:
@@ -437,7 +414,7 @@ class Design:
             if isinstance(term, Number):
                 start = self.spans[term.feature].start
                 centre[start] = term.centre
-                scale[start : start + 1 + len(term.bends)] = term.scale
+                scale[start] = term.scale
         return centre, scale
 
     def map_to(self, other: Design) -> tuple[FloatArray, FloatArray]:
@@ -464,7 +441,9 @@ class Design:
         kinds: dict[str, Any] = {"Number": Number, "Levels": Levels, "Words": Words}
         terms = [
             kinds[kind](**{name: tuple(value) if isinstance(value, list) else value for name, value in each.items()})
-            for kind, each in plain["terms"]
+            for kind, each in (
+                (kind, {name: each[name] for name in each if name != "bends"}) for kind, each in plain["terms"]
+            )
         ]
         return cls(tuple(Feature(*each) for each in plain["features"]), tuple(terms))
 
@@ -478,15 +457,13 @@ def _columns(block: Block) -> dict[str, Any]:
     return {feature.name: column for feature, column in zip(block.features, block.columns, strict=True)}
 
 
-def build_design(block: Block, *, curves: bool = False, text: bool = False, apart: bool = False) -> Design:
+def build_design(block: Block, *, text: bool = False, apart: bool = False) -> Design:
     """Return the design inferred from rows.
 
     Parameters
     ----------
     block
         The rows.
-    curves
-        Whether numeric terms are linear splines.
     text
         Whether text columns have terms.
     apart
@@ -501,7 +478,7 @@ def build_design(block: Block, *, curves: bool = False, text: bool = False, apar
             term = levels_term(feature.name, column, apart)
             terms.extend([term] if len(term.levels) <= LEVELS else [])
         else:
-            terms.append(number_term(feature.name, column, curves and feature.kind != "boolean"))
+            terms.append(number_term(feature.name, column))
     found = Design(block.features, tuple(terms))
     if not found.width:
         raise TableError("no column can be encoded as numbers for a linear model: use --model nb or text")

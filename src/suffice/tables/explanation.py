@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from suffice.additive.scorer import AdditiveScorer
 from suffice.explain import EXPECTED_NUMBER, ClassScores, Contribution, Explanation
 from suffice.tables.encoding import Block, CodedColumn
-from suffice.tables.predictors.base import Predictor
+from suffice.tables.predictors.base import Effects, Predictor
 from suffice.tables.predictors.scorers import LinearMean
 from suffice.tables.predictors.text import TextPredictor
 
@@ -20,14 +21,19 @@ def explain_rows(predictor: Predictor, block: Block, batch: Any) -> list[Explana
         return [
             replace(predictor.inner.explain(text), row=block.first + i) for i, text in enumerate(predictor.texts(block))
         ]
-    parts, base = predictor.effects(block)
-    stacked = np.stack(parts, axis=1)  # (n, k, features)
+    effects_of = predictor.effects(block)
+    parts, base = effects_of.parts, effects_of.base
+    stacked = np.stack(parts, axis=1)  # (n, k, features) or (n, k, terms)
     names = [feature.name for feature in block.features]
+    if effects_of.terms is not None:
+        names = [term.name for term in effects_of.terms]
     numbers = predictor.scores(block) if predictor.task != "classes" else None
     unit = "log of the expected count" if _is_log(predictor) else EXPECTED_NUMBER
     found = []
     for row in range(block.rows):
         values = [_cell(block, batch, place, row) for place in range(len(block.features))]
+        if effects_of.terms is not None:
+            values = _term_values(effects_of, values, row)
         if numbers is None:
             labels = list(predictor.labels.names)
             scores = ClassScores(labels, names, values, stacked[row].tolist(), base[row].tolist())
@@ -53,7 +59,25 @@ def explain_rows(predictor: Predictor, block: Block, batch: Any) -> list[Explana
 
 
 def _is_log(predictor: Predictor) -> bool:
-    return isinstance(predictor.scorer, LinearMean) and predictor.scorer.link == "log"
+    return isinstance(predictor.scorer, LinearMean | AdditiveScorer) and predictor.scorer.link == "log"
+
+
+def _term_values(effects: Effects, cells: list[Any], row: int) -> list[Any]:
+    """Return what each term reads of a row: a cell, the cells of a pair, or whether a word is present."""
+    found: list[Any] = []
+    for at, term in enumerate(effects.terms or ()):
+        if term.word is not None and effects.words is not None:
+            found.append("present" if effects.words[row, at] else "absent")
+        elif len(term.features) == 1:
+            found.append(cells[term.features[0]])
+        else:
+            shown = [cells[place] for place in term.features]
+            found.append(", ".join("missing" if each is None else _shown(each) for each in shown))
+    return found
+
+
+def _shown(cell: Any) -> str:
+    return f"{cell:.6g}" if isinstance(cell, float) else str(cell)
 
 
 def _cell(block: Block, batch: Any, place: int, row: int) -> Any:

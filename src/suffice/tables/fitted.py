@@ -17,6 +17,7 @@ from suffice.tables.encoding import Bins, Block, Targets, encode_rows, numeric_r
 from suffice.tables.errors import TableError
 from suffice.tables.model_search import Candidate
 from suffice.tables.predictors import Predictor, restore_predictor
+from suffice.tables.predictors.additive import AdditivePredictor
 from suffice.tables.predictors.linear import LinearPredictor
 from suffice.tables.predictors.naive_bayes import Description, subtract_statistics, to_cells
 from suffice.tables.prefetch import prefetch
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from suffice.explain import Explanation
     from suffice.metrics import Evaluation
     from suffice.tables.ledger import Ledger
+    from suffice.tables.term_summary import TermSummary
     from suffice.typing import TableLike, VectorLike
 
 #: Parameters of a model of a table, as :class:`suffice.tables.TableModel` documents them.
@@ -196,8 +198,10 @@ class FittedTable(Stored):
             found.extend(explain_rows(self.predictor_, block, batch))
         return found
 
-    def summary(self, level: float = 0.95) -> Summary:
+    def summary(self, level: float = 0.95) -> Summary | TermSummary:
         """Return the coefficients of a regression in the units and levels of the table, with errors and tests.
+
+        For an additive model: the importance of its terms, and their effects with standard errors.
 
         Parameters
         ----------
@@ -216,6 +220,10 @@ class FittedTable(Stored):
         """
         self._check_fitted()
         predictor = self.predictor_
+        note = f"fitted to {self.fitted_rows_:,} of {self.rows_:,} rows, drawn at random"
+        if isinstance(predictor, AdditivePredictor):
+            terms = predictor.summary()
+            return terms if self.fitted_rows_ >= self.rows_ else replace(terms, notes=(note,))
         if not isinstance(predictor, LinearPredictor) or predictor.model_type.generative:
             raise TableError(
                 f"{self.model_} is no regression, and has no coefficients: use explain, or fit model='linear', "
@@ -223,7 +231,6 @@ class FittedTable(Stored):
             )
         found = predictor.summary(level)
         if self.fitted_rows_ < self.rows_:
-            note = f"fitted to {self.fitted_rows_:,} of {self.rows_:,} rows, drawn at random"
             found = replace(found, inference=replace(found.inference, notes=(*found.inference.notes, note)))
         return found
 

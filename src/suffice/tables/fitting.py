@@ -19,14 +19,15 @@ from suffice.tables.fitted import FittedTable, with_target
 from suffice.tables.ledger import Ledger
 from suffice.tables.model_search import evaluate_candidates
 from suffice.tables.predictors import Predictor, make_predictor
-from suffice.tables.predictors.linear import LinearPredictor
+from suffice.tables.predictors.additive import AdditivePredictor
+from suffice.tables.predictors.linear import MEMORY, LinearPredictor
 from suffice.tables.predictors.naive_bayes import NaiveBayesPredictor
 from suffice.tables.pushdown.database import PushdownError, TableDatabase, choose_database, is_faster_in_database
 from suffice.tables.schema import Schema
 from suffice.tables.sources.base import HERE, Source, Watch
 
-#: With ``most_rows="auto"``, regressions are fitted to all rows if a pass takes at most ``PRODUCTS`` products, and to
-#: ``DRAWN`` random rows otherwise.
+#: With ``most_rows="auto"``, regressions are fitted to all rows if a pass takes at most ``PRODUCTS`` products, additive
+#: models if the rows in bins take at most ``MEMORY`` bytes, and to ``DRAWN`` random rows otherwise.
 PRODUCTS = 2e9
 DRAWN = 500_000
 
@@ -82,9 +83,9 @@ def _read(
 
 
 def _may_cache_rows(model: FittedTable) -> bool:
-    """Whether the model may be a regression that is fitted to all rows, in several passes."""
+    """Whether the model may be one that reads all rows in several passes."""
     named = MODEL_TYPES.get(model.model)
-    return model.most_rows in (None, "auto") and (named is None or named.is_penalised)
+    return model.most_rows in (None, "auto") and (named is None or named.is_penalised or named.reads == "bins")
 
 
 def _drawn(model: FittedTable, schema: Schema) -> int:
@@ -168,18 +169,20 @@ def _fitted(
         model.summed_ += f", of products {HERE}"
     if model_type.exact:
         return predictor.learn(found.all_rows())
-    if (
-        isinstance(predictor, LinearPredictor)
-        and found.rows > DRAWN
-        and _takes_all_rows(model, predictor, found, sample)
-    ):
-        return predictor.learn_in_passes(partial(found.all_rows, packed=True), found.rows)
+    if found.rows > DRAWN and _takes_all_rows(model, predictor, found, sample):
+        if isinstance(predictor, LinearPredictor):
+            return predictor.learn_in_passes(partial(found.all_rows, packed=True), found.rows)
+        return predictor.learn(found.all_rows(packed=True))
     model.fitted_rows_ = min(found.rows, _most_fitted(model) or found.rows)
     return predictor.learn(found.drawn_again(model.fitted_rows_, model.random_state))
 
 
-def _takes_all_rows(model: FittedTable, predictor: LinearPredictor, found: scan.ScanResult, sample: Block) -> bool:
-    """Whether a regression is fitted to all rows of a large table."""
+def _takes_all_rows(model: FittedTable, predictor: Predictor, found: scan.ScanResult, sample: Block) -> bool:
+    """Whether a regression or an additive model is fitted to all rows of a large table."""
+    if not isinstance(predictor, LinearPredictor | AdditivePredictor):
+        return False
     if model.most_rows != "auto":
         return model.most_rows is None
+    if isinstance(predictor, AdditivePredictor):
+        return found.has_cached_rows and not predictor.words and found.rows * predictor.row_size() <= MEMORY
     return found.has_cached_rows and found.rows * predictor.row_products(sample) <= PRODUCTS

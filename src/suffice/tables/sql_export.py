@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from suffice.additive.bins import MISSING, OTHER
+from suffice.additive.scorer import AdditiveScorer
 from suffice.column_kinds import TRUTHS
 from suffice.generative.conditional import Conditional, Linear
 from suffice.generative.correlated import Correlated
@@ -23,6 +25,7 @@ from suffice.tables.cells import missing_numbers
 from suffice.tables.design_matrix import Levels, Words
 from suffice.tables.encoding import encode_values
 from suffice.tables.errors import TableError
+from suffice.tables.predictors.additive import AdditivePredictor
 from suffice.tables.predictors.linear import LinearPredictor
 from suffice.tables.predictors.naive_bayes import NaiveBayesPredictor
 from suffice.tables.predictors.scorers import LinearMean, Scorer, scorer_of
@@ -134,6 +137,8 @@ def scorer_query(scorer: Scorer, scoring: Scoring, kinds: Sequence[str] = (), am
     if isinstance(scorer, LinearMean):
         (predictor,) = Scores(spoken).linear(names, scorer.coef[None, :], np.array([scorer.intercept]))
         return scoring.numbers(predictor, scorer.link, PREDICTION)
+    if isinstance(scorer, AdditiveScorer):
+        return _additive_query(scorer, scoring, among)
     if isinstance(scorer, Joint):
         scores = class_scores(scorer.conditional, names, spoken, kinds)
         found = Posterior(scores, scorer.labels, scorer.log_prior, scorer.prior, scorer.temperature)
@@ -142,6 +147,45 @@ def scorer_query(scorer: Scorer, scoring: Scoring, kinds: Sequence[str] = (), am
         scores = Scores(spoken).linear(names, scorer.coef, scorer.intercept)
         found = Posterior(scores, scorer.labels, np.zeros(k), np.full(k, 1 / k), 1.0)
     return classifier_query(scoring, found.among(among, spoken))
+
+
+def _additive_query(scorer: AdditiveScorer, scoring: Scoring, among: Labels | None) -> str:
+    """Return the query of an additive model, whose features are the cells of its terms."""
+    dialect, names, k = scoring.dialect, scoring.names(), len(scorer.labels)
+    scores = Scores(dialect).lookups(names, [term.cell_values() for term in scorer.terms], scorer.intercept)
+    if not k:
+        return scoring.numbers(scores[0], scorer.link, PREDICTION)
+    scores = [dialect.number(0), *scores] if k == 2 else scores
+    return classifier_query(
+        scoring, Posterior(scores, scorer.labels, np.zeros(k), np.full(k, 1 / k), 1.0).among(among, dialect)
+    )
+
+
+def additive_cells(scorer: AdditiveScorer, bins: Sequence[str], dialect: Dialect) -> list[str]:
+    """Return the cell of each term, given the names of the bins of each column."""
+    found = []
+    for term in scorer.terms:
+        fitted = term.fitted
+        if fitted.right is None or fitted.right_cell is None:
+            found.append(bins[fitted.left])
+            continue
+        sides = ((fitted.left, fitted.left_cell), (fitted.right, fitted.right_cell))
+        places = [dialect.lookup(cells[: len(scorer.columns[at])].tolist(), bins[at]) for at, cells in sides]
+        found.append(f"({' + '.join(places)})::int")
+    return found
+
+
+def number_bin(cell: str, edges: FloatArray, dialect: Dialect) -> str:
+    """Return the bin of a number: nested cases that halve the edges; 0 for a missing cell."""
+
+    def search(low: int, high: int) -> str:
+        if low == high:
+            return str(low + 1)
+        middle = (low + high) // 2
+        edge = dialect.number(edges[middle])
+        return f"case when {cell} < {edge} then {search(low, middle)} else {search(middle + 1, high)} end"
+
+    return f"case when {cell} is null then {MISSING} else {search(0, len(edges))} end"
 
 
 class Posterior(NamedTuple):
@@ -621,15 +665,24 @@ def table_query(model: Any, dialect: str, table: str, keep: Sequence[str] = ()) 
         terms = {term.feature: term for term in predictor.design.terms if not isinstance(term, Words) or term.words}
         levels = {name: term.levels for name, term in terms.items() if isinstance(term, Levels)}
         used = tuple(feature for feature in predictor.design.features if feature.name in terms)
+    elif isinstance(predictor, AdditivePredictor):
+        used = tuple(
+            feature for feature in predictor.features if feature.kind != "text" or feature.name in predictor.words
+        )
+        levels = {str(bins.name): bins.levels for bins in predictor.binned if bins.levels is not None}
     else:
         raise TableError(f"the model {predictor.model_type.name!r} cannot be written as a SELECT: use predict")
     _check_features(used, schema)
     cells = SqlCells(schema, spoken, unused_prefix(keep), levels)
+    steps = cells.steps(dict.fromkeys(feature.column for feature in used))
     if isinstance(predictor, NaiveBayesPredictor):
         expressions, kinds = _described(predictor, cells), [feature.kind for feature in used]
+    elif isinstance(predictor, AdditivePredictor):
+        more, names = _binned(predictor, cells, used)
+        steps += more
+        expressions, kinds = additive_cells(predictor.additive, names, spoken), []
     else:
         expressions, kinds = _designed(predictor, cells), []
-    steps = cells.steps(dict.fromkeys(feature.column for feature in used))
     scoring = Scoring(spoken, quoted_path(table, spoken), expressions, tuple(keep), steps)
     assert predictor.scorer is not None
     return scorer_query(predictor.scorer, scoring, kinds, model._labels)
@@ -664,6 +717,26 @@ def _described(predictor: NaiveBayesPredictor, cells: SqlCells) -> list[str]:
         cells.code(feature, tuple(next(names))) if feature.kind == "category" else cells.known_number(feature)
         for feature in cells.schema.features
     ]
+
+
+def _binned(
+    predictor: AdditivePredictor, cells: SqlCells, features: Sequence[Feature]
+) -> tuple[list[list[tuple[str, str]]], list[str]]:
+    """Return the steps that compute the bins of features, and the names of these."""
+    cells_step, bins_step, names = [], [], []
+    for at, (feature, bins) in enumerate(zip(features, predictor.binned, strict=True)):
+        name = f"{cells.prefix}b{at}"
+        if bins.edges is not None:
+            cells_step.append((cells.known_number(feature), name))
+            bins_step.append((number_bin(name, bins.edges, cells.dialect), name))
+        else:
+            levels = bins.levels or ()
+            known = "".join(f" when {code} then {code + 2}" for code in range(len(levels)))
+            code = f"case {cells.code(feature, levels)}{known} when {len(levels)} then {OTHER} else {MISSING} end"
+            cells_step.append((code, name))
+            bins_step.append((name, name))
+        names.append(name)
+    return [cells_step, bins_step], names
 
 
 def _designed(predictor: LinearPredictor, cells: SqlCells) -> list[str]:

@@ -132,6 +132,18 @@ class Dialect:
                 return f"date '{value.isoformat()}'"
         raise TypeError(f"{value!r} of type {type(value).__name__} has no place in a query")
 
+    def lookup(self, values: Iterable[float], place: str) -> str:
+        """Return the number at a place, counted from 0, of a list.
+
+        Examples
+        --------
+        >>> DUCKDB.lookup([0.5, 2], "b"), POSTGRESQL.lookup([0.5, 2], "b")
+        ('[0.5e0, 2.0e0][b + 1]', "('{0.5,2.0}'::float8[])[b + 1]")
+        """
+        if self.name == "duckdb":
+            return f"[{', '.join(map(self.number, values))}][{place} + 1]"
+        return f"('{{{','.join(repr(float(value)) for value in values)}}}'::float8[])[{place} + 1]"
+
     def is_nan(self, cell: str) -> str:
         """Return the condition that a number is NaN.
 

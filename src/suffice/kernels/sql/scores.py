@@ -109,6 +109,21 @@ class Scores:
             found.append(added(terms))
         return found
 
+    def lookups(self, cells: Sequence[str], tables: Sequence[FloatArray], level: FloatArray) -> list[str]:
+        """Return the level of each class, (k,), plus the numbers of tables, (size, k) each, at the places in cells."""
+        return [
+            added(
+                [
+                    self.dialect.number(base),
+                    *(
+                        self.dialect.lookup(table[:, k].tolist(), cell)
+                        for cell, table in zip(cells, tables, strict=True)
+                    ),
+                ]
+            )
+            for k, base in enumerate(level)
+        ]
+
     def summed(self, parts: Sequence[Sequence[str]]) -> list[str]:
         """Return the sum of several parts, class by class."""
         return [added(terms) for terms in zip(*parts, strict=True)]

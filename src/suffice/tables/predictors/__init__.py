@@ -7,6 +7,7 @@ from typing import Any
 from suffice.model_types import MODEL_TYPES, ModelType, Task
 from suffice.statistics import Labels
 from suffice.store import Contents
+from suffice.tables.predictors.additive import AdditivePredictor
 from suffice.tables.predictors.base import Effects, EncodedRows, Predictor, ignore_warnings
 from suffice.tables.predictors.linear import LinearPredictor
 from suffice.tables.predictors.local import LocalPredictor
@@ -15,7 +16,13 @@ from suffice.tables.predictors.text import TextPredictor
 
 __all__ = ["Effects", "EncodedRows", "Predictor", "ignore_warnings", "make_predictor", "restore_predictor"]
 
-_CLASSES: tuple[type[Predictor], ...] = (NaiveBayesPredictor, LinearPredictor, TextPredictor, LocalPredictor)
+_CLASSES: tuple[type[Predictor], ...] = (
+    NaiveBayesPredictor,
+    LinearPredictor,
+    AdditivePredictor,
+    TextPredictor,
+    LocalPredictor,
+)
 
 
 def make_predictor(model_type: ModelType, task: Task, labels: Labels, penalty: float = 1.0) -> Predictor:

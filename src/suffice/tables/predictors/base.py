@@ -26,11 +26,21 @@ if TYPE_CHECKING:
 EncodedRows = tuple[Block, npt.NDArray[Any]]  # rows, and codes of classes or numbers
 
 
+class EffectTerm(NamedTuple):
+    """A term whose contributions are known: of one feature, of a pair of them, or of a word of a text."""
+
+    name: str
+    features: tuple[int, ...]  # places of the features
+    word: str | None = None
+
+
 class Effects(NamedTuple):
     """Contributions of the features to the score of each class, or to the linear predictor of a number."""
 
-    parts: list[FloatArray]  # of each class, (n, features)
+    parts: list[FloatArray]  # of each class, (n, features) or (n, terms)
     base: FloatArray  # (n, k)
+    terms: list[EffectTerm] | None = None  # None: one for each feature
+    words: npt.NDArray[np.bool_] | None = None  # (n, terms), whether a row has the word of a term
 
 
 class Predictor(ABC):
@@ -159,12 +169,13 @@ class Predictor(ABC):
 
 #: Package of each estimator that a file may hold.
 _PACKAGES = {
+    "AdditiveClassifier": "suffice.additive",
+    "AdditiveRegressor": "suffice.additive",
     "GDA": "suffice.generative",
     "LinearRegression": "suffice.discriminative",
     "LocallyWeightedRegression": "suffice.discriminative",
     "LogisticRegression": "suffice.discriminative",
     "GLM": "suffice.discriminative",
-    "Ridge": "suffice.discriminative",
     "SoftmaxRegression": "suffice.discriminative",
     "TextClassifier": "suffice.text",
 }

@@ -36,7 +36,7 @@ from suffice.tables.encoding import Block
 from suffice.tables.errors import TableError, digits_error
 from suffice.tables.predictors.base import Effects, EncodedRows, Predictor, ignore_warnings
 from suffice.tables.predictors.naive_bayes import Description
-from suffice.tables.predictors.scorers import LinearMean
+from suffice.tables.predictors.scorers import LinearMean, LinearScores
 from suffice.tables.prefetch import prefetch
 
 if TYPE_CHECKING:
@@ -64,13 +64,13 @@ _COVARIANCES = 1 << 30
 class LinearPredictor(Predictor):
     """Models with linear predictors on a design matrix."""
 
-    reads = ("design", "curves")
+    reads = ("design",)
     design: Design
 
     def prepare(self, sample: Block) -> None:
         """Choose the columns of the design matrix."""
         sums = self.model_type.exact
-        self.design = build_design(sample, curves=self.model_type.reads == "curves", text=not sums, apart=sums)
+        self.design = build_design(sample, text=not sums, apart=sums)
         self._check_width()
         self.inner = _estimator(self.model_type, self.task, self.penalty)
         self.columns = self.design.width
@@ -184,7 +184,7 @@ class LinearPredictor(Predictor):
             )
 
     def _is_quick(self, matrix: Any) -> bool:
-        """Whether Newton's method is fastest: nearly collinear columns of splines slow down first-order solvers."""
+        """Whether Newton's method is fastest: nearly collinear columns slow down first-order solvers."""
         parameters = matrix.shape[1] * max(len(self.labels) - 1, 1)
         products = float(matrix.shape[0]) * parameters**2
         return not self.design.is_sparse and parameters <= _NEWTON and products <= _PRODUCTS
@@ -218,6 +218,7 @@ class LinearPredictor(Predictor):
         if isinstance(scorer, Joint):
             found = scorer.read(engine_for(None, matrix), matrix, "joint") / scorer.temperature
         else:
+            assert isinstance(scorer, LinearScores)
             found = matrix @ scorer.coef.T + scorer.intercept
         scores = np.full((block.rows, len(self.labels)), -np.inf)  # of a class without rows
         scores[:, self.labels.positions(scorer.labels)] = found
@@ -232,7 +233,7 @@ class LinearPredictor(Predictor):
             return Effects(
                 [self.design.sum_by_feature(part) / scorer.temperature for part in parts], base / scorer.temperature
             )
-        assert scorer is not None
+        assert isinstance(scorer, LinearScores | LinearMean)
         parts = [self.design.sum_by_feature(_times(matrix, row)) for row in np.atleast_2d(scorer.coef)]
         return Effects(parts, np.tile(np.atleast_1d(scorer.intercept), (block.rows, 1)))
 
@@ -416,8 +417,6 @@ def _estimator(model_type: ModelType, task: Task, penalty: float) -> Any:
             return discriminative.LinearRegression()
         case "softmax":
             return discriminative.SoftmaxRegression(C=1 / penalty, tol=_CLOSE, inference=False)
-    if task == "numbers":
-        return discriminative.Ridge(alpha=penalty)
     if task == "counts":
         return discriminative.GLM("poisson", l2=penalty, tol=_CLOSE, inference=False)
     return discriminative.LogisticRegression(C=1 / penalty, tol=_CLOSE, inference=False)

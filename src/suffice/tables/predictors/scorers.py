@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from suffice import validation
+from suffice.additive.scorer import AdditiveScorer
 from suffice.discriminative.coefficients import (
     add_first_class,
     add_last_class,
@@ -56,7 +57,7 @@ class LinearMean:
         return np.asarray(eta if self.link == "identity" else np.exp(np.minimum(eta, LARGEST_EXPONENT)))
 
 
-Scorer = Joint | LinearScores | LinearMean
+Scorer = Joint | LinearScores | LinearMean | AdditiveScorer
 
 
 def scorer_of(estimator: Any) -> Scorer | None:
@@ -64,6 +65,9 @@ def scorer_of(estimator: Any) -> Scorer | None:
     if hasattr(estimator, "joint_"):
         joint: Joint = estimator.joint_
         return joint
+    if hasattr(estimator, "scorer"):
+        additive: AdditiveScorer = estimator.scorer()
+        return additive
     if hasattr(estimator, "class_coefficients"):
         return LinearScores(Labels.of(estimator.classes_), *estimator.class_coefficients())
     if hasattr(estimator, "_linear") and len((linear := estimator._linear())[0]) == 1:
@@ -86,6 +90,8 @@ def read_scorer(contents: Contents) -> Scorer | None:
     match contents.kind:
         case "GDA":
             return _read_discriminant(contents)
+        case "AdditiveClassifier" | "AdditiveRegressor":
+            return AdditiveScorer.of_contents(contents)
         case "LogisticRegression" | "SoftmaxRegression" if "coef" not in contents.arrays:  # none was assigned
             return _read_coefficients(contents)
     return None

@@ -173,10 +173,8 @@ def term_columns(term: Term, feature: Feature, cells: SqlFeatures) -> tuple[list
     if isinstance(term, Number):
         known = cells.known_number(feature)
         z = f"coalesce(({known} - {number(term.centre)}) / {number(term.scale)}, {number(0)})"
-        bends = [(bend - term.centre) / term.scale for bend in term.bends]
-        bent = [f"greatest({z} - {number(bend)}, {number(0)})" for bend in bends]
         gap = [f"case when {known} is null then 1 else 0 end"] if term.gaps else []
-        return [z, *bent, *gap], [*(False for _ in (z, *bent)), *(True for _ in gap)]
+        return [z, *gap], [False, *(True for _ in gap)]
     assert isinstance(term, Levels)
     columns = [f"case when {cells.is_level(feature, level)} then 1 else 0 end" for level in term.shown]
     if term.gaps:
