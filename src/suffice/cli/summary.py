@@ -15,8 +15,8 @@ from suffice.cli.options import json_option, model_argument
 def summary(model: str, level: float, as_json: bool) -> None:
     """Print the coefficients of MODEL, with standard errors, tests and intervals.
 
-    MODEL is a regression: of a formula (suffice fit --formula), or of a table (linear, logistic, softmax, poisson,
-    additive). Coefficients are in the units and levels of the table.
+    MODEL is a regression: of a formula (suffice fit --formula), or of a table (linear, logistic, softmax, poisson).
+    Coefficients are in the units and levels of the table. Of an additive model: its terms, by importance.
     """
     from suffice.cli.output import print_line, show_json
 

@@ -32,8 +32,8 @@ class TableModel(FittedTable, BaseEstimator):  # type: ignore[misc]
     ----------
     model
         ``"auto"`` selects the model with the lowest cross-validated loss. For classes: ``"nb"``, ``"gda"``,
-        ``"gda-full"``, ``"logistic"``, ``"softmax"``, ``"additive"`` (linear splines of the numbers), ``"local"``,
-        ``"text"``. For numbers: ``"linear"``, ``"additive"``, ``"local"``. For counts: ``"poisson"`` and those for
+        ``"gda-full"``, ``"logistic"``, ``"softmax"``, ``"additive"`` (functions of columns and of pairs of columns),
+        ``"local"``, ``"text"``. For numbers: ``"linear"``, ``"additive"``, ``"local"``. For counts: ``"poisson"`` and those for
         numbers.
     columns
         Kinds by column, instead of the inferred ones: "numeric", "count", "boolean", "category", "date", "text" or

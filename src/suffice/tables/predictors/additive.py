@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from suffice.additive.bins import MOST_BINS, Bins, ColumnBins
 from suffice.additive.scorer import AdditiveScorer
@@ -101,6 +100,10 @@ class AdditivePredictor(Predictor):
 
     def _with_informative_words(self, bins: Bins, target: npt.NDArray[Any], counts: dict[str, list[Any]]) -> Bins:
         """Choose the words, and return the bins with a row for each of them."""
+        if not counts:
+            return bins
+        import scipy
+
         codes = target.astype(np.int64) if self.task == "classes" else TargetBins.of(target).codes(target)
         found = [bins]
         for name, blocks in counts.items():
@@ -235,10 +238,13 @@ def informative_words(matrix: Any, codes: npt.NDArray[np.int64], most: int = MOS
 
     Examples
     --------
+    >>> import scipy
     >>> rows = scipy.sparse.csc_array(np.array([[1, 1, 0], [1, 1, 1], [1, 0, 0], [1, 0, 0]]))
     >>> informative_words(rows, np.array([1, 1, 0, 0]), 2)
     [1, 2]
     """
+    import scipy
+
     n, words = matrix.shape
     k = int(codes.max()) + 1
     classes = scipy.sparse.csr_array((np.ones(n), (codes, np.arange(n))), shape=(k, n))
