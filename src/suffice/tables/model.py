@@ -33,8 +33,8 @@ class TableModel(FittedTable, BaseEstimator):  # type: ignore[misc]
     model
         ``"auto"`` selects the model with the lowest cross-validated loss. For classes: ``"nb"``, ``"gda"``,
         ``"gda-full"``, ``"logistic"``, ``"softmax"``, ``"additive"`` (functions of columns and of pairs of columns),
-        ``"local"``, ``"text"``. For numbers: ``"linear"``, ``"additive"``, ``"local"``. For counts: ``"poisson"`` and those for
-        numbers.
+        ``"local"``, ``"text"``. For numbers: ``"linear"``, ``"additive"``, ``"local"``. For counts: ``"poisson"`` and
+        those for numbers.
     columns
         Kinds by column, instead of the inferred ones: "numeric", "count", "boolean", "category", "date", "text" or
         "ignore".
