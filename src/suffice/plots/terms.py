@@ -286,11 +286,15 @@ def _outer_edges(edges: FloatArray, range_: tuple[float, float]) -> FloatArray:
     if not len(edges):
         return np.array([low, high if high > low else low + 1.0])
     between = float(edges[-1] - edges[0])
-    reach, least = np.inf, 0.0
-    if between:
-        reach, least = max(_OUTER * between, 3 * float(np.median(np.diff(edges)))), 0.01 * between
+    if not between:
+        return np.array([low, edges[0], max(high, edges[0])])
+    widths = np.diff(edges)
+    # Edges halfway between whole numbers: the outermost numbers are in the middle of their bins, too.
+    if np.allclose([edges[0] - low, high - edges[-1]], [widths[0] / 2, widths[-1] / 2]):
+        return np.concatenate([[edges[0] - widths[0]], edges, [edges[-1] + widths[-1]]])
+    reach = max(_OUTER * between, 3 * float(np.median(widths)))
     # The greatest number may be the last edge: its bin is drawn with some width all the same.
-    last = max(min(high, edges[-1] + reach), edges[-1] + least)
+    last = max(min(high, edges[-1] + reach), edges[-1] + 0.01 * between)
     return np.concatenate([[max(low, edges[0] - reach)], edges, [last]])
 
 
