@@ -27,8 +27,6 @@ TEXTS, LABELS = ["good day", "bad day", "good", "bad"] * 5, ["a", "b"] * 10
 
 #: Fits of estimators that are in no entry, or whose attributes depend on a setting.
 MORE: list[tuple[str, Callable[[Path], Any]]] = [
-    ("AdditiveClassifier", lambda folder: suffice.AdditiveClassifier().fit(FRAME, Y > 0)),
-    ("AdditiveRegressor", lambda folder: suffice.AdditiveRegressor().fit(FRAME, Y)),
     ("ElasticNetCV", lambda folder: suffice.ElasticNetCV(alphas=5).fit(FRAME, Y)),
     ("LogisticRegressionCV", lambda folder: suffice.LogisticRegressionCV(Cs=2).fit(FRAME, Y > 0)),
     ("RidgeCV", lambda folder: suffice.RidgeCV(store_cv_results=True).fit(X, Y)),

@@ -13,6 +13,8 @@ import pytest
 
 from suffice import (
     GDA,
+    AdditiveClassifier,
+    AdditiveRegressor,
     BernoulliNB,
     CategoricalNB,
     GammaRegressor,
@@ -28,6 +30,7 @@ from suffice import (
     TextClassifier,
     load,
 )
+from suffice.additive import AdditiveSolution, AdditiveTerm
 from suffice.discriminative import LocallyWeightedRegression
 from suffice.discriminative.result_table import ResultTable
 from suffice.explain import Explanation
@@ -104,6 +107,26 @@ def test_regressions() -> None:
     local = LocallyWeightedRegression().fit(X, Z)
     assert_type(local.predict(X), Labels)
     assert_type(local.predict(X, return_std=True), tuple[Floats, Floats])
+
+
+def test_additive_models() -> None:
+    classes = AdditiveClassifier(interactions=0, class_weight="balanced").fit(X, Y == 1, offset=np.zeros(60))
+    assert_type(classes, AdditiveClassifier)
+    assert_type(classes.predict(X), Labels)
+    assert_type(classes.predict_proba(X), Floats)
+    assert_type(classes.predict_log_proba(X), Floats)
+    assert_type(classes.decision_function(X), Floats)
+    assert_type(classes.score(X, Y == 1), float)
+    assert_type(classes.intercept_, Floats)
+    counts = AdditiveRegressor(family="poisson", interactions=[(0, 1)], monotone={2: 1}).fit(X, np.floor(Z))
+    assert_type(counts, AdditiveRegressor)
+    assert_type(counts.predict(X), Floats)
+    assert_type(counts.intercept_, float)
+    assert_type(counts.terms_, list[AdditiveTerm])
+    assert_type(counts.term(0).values, Floats)
+    assert_type(counts.explain(X), list[Explanation])
+    assert_type(counts.solution_, AdditiveSolution)
+    assert_type(counts.edit(0, counts.term(0).values * 2).remove(1), AdditiveRegressor)
 
 
 def test_functions_of_a_users_own(tmp_path: Path) -> None:

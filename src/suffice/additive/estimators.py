@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,9 @@ from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored, parameters
 
+if TYPE_CHECKING:
+    from suffice.typing import ClassWeight, MatrixLike, RandomState, VectorLike
+
 #: Families of regressions, by the power of the variance function of Tweedie's; those but the first have a log link.
 POWERS = {"gaussian": 0.0, "poisson": 1.0, "gamma": 2.0, "inverse_gaussian": 3.0}
 
@@ -56,11 +59,11 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
     def __init__(
         self,
         *,
-        interactions: Any = "auto",
+        interactions: Literal["auto"] | int | Sequence[tuple[Any, Any]] = "auto",
         max_bins: int = MOST_BINS,
         monotone: Mapping[Any, int] | None = None,
         folds: int | None = None,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.interactions = interactions
@@ -258,7 +261,7 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
                 return at
         raise ValueError(f"no term is called {name!r}; the terms are {[term.name for term in self.terms_]}")
 
-    def edit(self, name: Any, values: Any) -> Self:
+    def edit(self, name: Any, values: npt.ArrayLike) -> Self:
         """Replace the values of a term; predictions use them from now on.
 
         Parameters
@@ -388,12 +391,12 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        interactions: Any = "auto",
+        interactions: Literal["auto"] | int | Sequence[tuple[Any, Any]] = "auto",
         max_bins: int = MOST_BINS,
         monotone: Mapping[Any, int] | None = None,
-        class_weight: Any = None,
+        class_weight: ClassWeight = None,
         folds: int | None = None,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
@@ -406,7 +409,9 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):  # type: ignore[misc]
         )
         self.class_weight = class_weight
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> Self:
+    def fit(
+        self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None, *, offset: VectorLike = None
+    ) -> Self:
         """Fit the model to rows and their classes.
 
         Parameters
@@ -475,18 +480,18 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):  # type: ignore[misc]
         return self._intercept.copy()
 
     @row_wise("score")
-    def decision_function(self, X: Any, *, offset: Any = None) -> FloatArray:
+    def decision_function(self, X: MatrixLike, *, offset: VectorLike = None) -> FloatArray:
         """Return the log-odds of the second class, (n,), or one score per class, (n, k)."""
         scores = self._predictors(X, offset)
         return scores[:, 0] if len(self._labels) == 2 else scores
 
     @row_wise("probability")
-    def predict_proba(self, X: Any, *, offset: Any = None) -> FloatArray:
+    def predict_proba(self, X: MatrixLike, *, offset: VectorLike = None) -> FloatArray:
         """Return p(y | x), (n, k)."""
         return np.asarray(np.exp(self.predict_log_proba(X, offset=offset)))
 
     @row_wise("log_probability")
-    def predict_log_proba(self, X: Any, *, offset: Any = None) -> FloatArray:
+    def predict_log_proba(self, X: MatrixLike, *, offset: VectorLike = None) -> FloatArray:
         """Return log p(y | x), (n, k)."""
         scores = self._predictors(X, offset)
         if len(self._labels) == 2:
@@ -495,13 +500,15 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):  # type: ignore[misc]
         return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))
 
     @row_wise("prediction")
-    def predict(self, X: Any, *, offset: Any = None) -> npt.NDArray[Any]:
+    def predict(self, X: MatrixLike, *, offset: VectorLike = None) -> npt.NDArray[Any]:
         """Return the most probable class of each row, (n,)."""
         scores = self._predictors(X, offset)
         codes = (scores[:, 0] > 0).astype(np.int64) if len(self._labels) == 2 else scores.argmax(axis=1)
         return np.asarray(self.classes_[codes])
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> float:
+    def score(
+        self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None, *, offset: VectorLike = None
+    ) -> float:
         """Return the accuracy: the share of rows whose class is predicted correctly.
 
         Parameters
@@ -516,7 +523,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):  # type: ignore[misc]
 
         return float(accuracy_score(y, self.predict(X, offset=offset), sample_weight=sample_weight))
 
-    def explain(self, X: Any) -> list[Explanation]:
+    def explain(self, X: MatrixLike) -> list[Explanation]:
         """Return what each term adds to the log-odds of each row; with the intercept they add up to them exactly."""
         _, parts, cells = self._contributions(X)
         names = [term.name for term in self.terms_]
@@ -576,11 +583,11 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):  # type: ignore[misc]
         self,
         *,
         family: str = "gaussian",
-        interactions: Any = "auto",
+        interactions: Literal["auto"] | int | Sequence[tuple[Any, Any]] = "auto",
         max_bins: int = MOST_BINS,
         monotone: Mapping[Any, int] | None = None,
         folds: int | None = None,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
@@ -603,7 +610,9 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):  # type: ignore[misc]
         if self.family not in POWERS:
             raise ValueError(f"family must be one of {list(POWERS)}; got {self.family!r}")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> Self:
+    def fit(
+        self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None, *, offset: VectorLike = None
+    ) -> Self:
         """Fit the model to rows and their numbers.
 
         Parameters
@@ -664,12 +673,14 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):  # type: ignore[misc]
         return float(self._intercept[0])
 
     @row_wise("prediction")
-    def predict(self, X: Any, *, offset: Any = None) -> FloatArray:
+    def predict(self, X: MatrixLike, *, offset: VectorLike = None) -> FloatArray:
         """Return the mean of y for each row, (n,)."""
         scores = self._predictors(X, offset)[:, 0]
         return scores if self._params.family == "gaussian" else np.asarray(np.exp(scores))
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, offset: Any = None) -> float:
+    def score(
+        self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None, *, offset: VectorLike = None
+    ) -> float:
         """Return R², the share of the variance of y that the predictions explain.
 
         Parameters
@@ -687,7 +698,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):  # type: ignore[misc]
             left, total, _ = partitioned.sum_over(rows, partial(_squares, model_for_parts(self, rows), mean))
         return float(1 - left / total) if total > 0 else float(left == 0)
 
-    def explain(self, X: Any) -> list[Explanation]:
+    def explain(self, X: MatrixLike) -> list[Explanation]:
         """Return what each term adds to the predictor of each row; with the intercept they add up to it exactly."""
         _, parts, cells = self._contributions(X)
         gaussian = self._params.family == "gaussian"
