@@ -266,7 +266,7 @@ def paths() -> Iterator[Task]:
     linear, logistic = ElasticNet(l1_ratio=0.5), LogisticRegression(tol=1e-6)
     for family, ours, target, given in (
         ("normal", linear, y, {"alphas": 50}),
-        ("binomial", logistic, classes, {"ratio": 0.5}),
+        ("binomial", logistic, classes, {"l1_ratio": 0.5}),
     ):
         rivals: dict[str, Work] = {
             "glum": quiet(

@@ -112,7 +112,7 @@ def test_pipelines_and_searches_are_watched():
 def test_paths_are_watched():
     found: list[suffice.Progress] = []
     with suffice.progress(found.append):
-        LogisticRegression().path(X, Y, count=3)
+        LogisticRegression().path(X, Y, Cs=3)
     assert {now.estimator for now in found} == {"LogisticRegression"}
 
 

@@ -53,11 +53,10 @@ def test_several_targets_and_paths_are_optimal() -> None:
     model = Lasso(0.1, fit_intercept=False).fit(x, y)
     for coef, target in zip(model.coef_, y.T, strict=True):
         assert cost(x, target, coef, 2.0) == pytest.approx(least_cost(x, target, 2.0, 0.0), rel=1e-9)
-    for path in (
-        ElasticNet(fit_intercept=False).path(x, y[:, 0], alphas=[1.0, 0.1, 0.01]),
-        GLM(fit_intercept=False).path(x, y[:, 0], penalties=[20.0, 2.0, 0.2], ratio=0.5),
-    ):
-        for l1, l2, coef in zip(path.l1, path.l2, path.coef, strict=True):
+    of_alphas = ElasticNet(fit_intercept=False).path(x, y[:, 0], alphas=[1.0, 0.1, 0.01])
+    of_sums = GLM(fit_intercept=False).path(x, y[:, 0], penalties=[20.0, 2.0, 0.2], ratio=0.5)
+    for path, penalties in ((of_alphas, 10 * of_alphas.penalties["alpha"]), (of_sums, of_sums.penalties["l2"])):
+        for l1, l2, coef in zip(penalties, penalties, path.coef, strict=True):
             assert cost(x, y[:, 0], coef, l1, l2) == pytest.approx(least_cost(x, y[:, 0], l1, l2), rel=1e-9)
 
 

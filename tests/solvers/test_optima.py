@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 from sklearn import linear_model as scikit
 
-from suffice import ElasticNet, Lasso, LogisticRegression, PoissonRegressor, SoftmaxRegression, solvers
+from suffice import GLM, ElasticNet, Lasso, LogisticRegression, PoissonRegressor, SoftmaxRegression, solvers
 from suffice.data import EncodedDataset
 from suffice.discriminative.objective import NegativeLogLikelihood
 from suffice.families import Response
@@ -204,24 +204,26 @@ def test_working_sets_serve_a_path_and_say_where_they_did_not_suffice() -> None:
     random = np.random.default_rng(1)
     x = sparse.random_array((60, 2100), density=0.1, rng=random, format="csr")
     y = (x[:, [0]].toarray()[:, 0] + 0.1 * random.normal(size=60) > 0.05).astype(int)
-    path = LogisticRegression().path(x, y, penalties=[3.0, 1.0])
+    path = LogisticRegression().path(x, y, Cs=[1.0, 1 / 3])
     np.testing.assert_allclose(path.coef[1], LogisticRegression(C=1.0, l1_ratio=1.0).fit(x, y).coef_[0], atol=1e-6)
     with pytest.warns(UserWarning, match="did not converge: max_iter=1 working sets were solved"):
         LogisticRegression(C=10.0, l1_ratio=1.0, max_iter=1).fit(x, y)
 
 
 def test_paths_end_where_fits_do() -> None:
-    scales: list[tuple[Any, Any, Any]] = [
-        (LogisticRegression, CASES[1], lambda l1, l2, n: {"C": 1 / (l1 + l2), "l1_ratio": l1 / (l1 + l2)}),
-        (PoissonRegressor, CASES[4], lambda l1, l2, n: {"alpha": (l1 + l2) / n, "l1_ratio": l1 / (l1 + l2)}),
+    settings: list[tuple[Any, Any, dict[str, Any], list[str]]] = [
+        (LogisticRegression, CASES[1], {"Cs": 10, "l1_ratio": 0.7}, ["C", "l1_ratio"]),
+        (PoissonRegressor, CASES[4], {"alphas": 10, "l1_ratio": 0.7}, ["alpha", "l1_ratio"]),
+        (GLM, CASES[0], {"penalties": 10, "ratio": 0.7}, ["l1", "l2"]),
     ]
-    for model, case, penalty in scales:
+    for model, case, given, words in settings:
         x, y = rows(case)
-        path = model().path(x, y, count=10, ratio=0.7)
+        path = model().path(x, y, **given)
+        assert list(path.penalties) == words
         assert path.nonzero[0] == 0
         assert (np.diff(path.log_likelihood) >= -1e-9 * abs(path.log_likelihood[0])).all()
         for place in (3, 9):
-            fitted = model(**penalty(path.l1[place], path.l2[place], len(y))).fit(x, y)
+            fitted = model(**path.params(place)).fit(x, y)
             np.testing.assert_allclose(path.coef[place], np.ravel(fitted.coef_), atol=1e-6)
             np.testing.assert_allclose(path.intercept[place], np.ravel(fitted.intercept_)[0], atol=1e-6)
 
@@ -231,8 +233,7 @@ def test_paths_from_sums_end_where_fits_do() -> None:
     path = ElasticNet(l1_ratio=0.7).path(x, y, alphas=10)
     assert path.nonzero[0] == 0
     for place in (3, 9):
-        strength = path.l1[place] + path.l2[place]
-        fitted = ElasticNet(strength / len(y), l1_ratio=path.l1[place] / strength).fit(x, y)
+        fitted = ElasticNet(**path.params(place)).fit(x, y)
         np.testing.assert_allclose(path.coef[place], fitted.coef_, atol=1e-6)
         np.testing.assert_allclose(path.intercept[place], fitted.intercept_, atol=1e-6)
 
@@ -322,7 +323,7 @@ def test_stochastic_steps_of_several_classes_reach_the_penalised_optimum(model: 
 
 def test_a_path_says_how_many_coefficients_its_penalties_leave() -> None:
     path = Lasso().path(np.eye(4, 2), np.array([2.0, 1.0, 0.0, 0.0]), alphas=[2.5, 2.5e-4])
-    assert repr(path) == "Path of 2 penalties, l1 from 10 to 0.001: 0 to 2 coefficients"
+    assert repr(path) == "Path of 2 penalties, alpha from 2.5 to 0.00025: 0 to 2 coefficients"
 
 
 def test_a_solver_without_hessian_computes_it_at_the_end_where_it_is_asked_for() -> None:

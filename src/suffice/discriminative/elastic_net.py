@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from suffice.discriminative.normal_equations import (
     solve_penalised,
     with_intercept,
 )
-from suffice.discriminative.path import Path, solve_path, strengths
+from suffice.discriminative.path import Path, alpha_strengths, by_alpha, check_ratio, solve_path
 from suffice.discriminative.penalties import Scale
 from suffice.statistics.base import FloatArray
 
@@ -164,13 +165,11 @@ class ElasticNet(StreamedLeastSquares):
         """
         model = clone(self)
         model._check_settings()
+        check_ratio(self.l1_ratio, "l1_ratio")
         data = as_dataset(X, y=y, sample_weight=sample_weight)
         sums, _ = model._sum(model._encode(data, reset=True), reset=True, aggregates=data.aggregates)
         products, ratio = products_of(sums, self.fit_intercept), float(self.l1_ratio)
-        counted = isinstance(alphas, int | np.integer) and not isinstance(alphas, bool)
-        given = None if counted else sums.total * np.asarray(alphas, dtype=np.float64)
-        count = int(alphas) if counted else 1
-        values = strengths(float(np.abs(products.xy).max(initial=0.0)), given, count, eps, ratio)
+        values = alpha_strengths(float(np.abs(products.xy).max(initial=0.0)), alphas, eps, ratio, sums.total)
         first = int(self.fit_intercept)
 
         def solve_one(l1: float, l2: float, theta: FloatArray) -> Any:
@@ -182,7 +181,9 @@ class ElasticNet(StreamedLeastSquares):
             return *model._linear(theta), -float(np.trace(residual_products(products, coef))) / 2, theta
 
         start = np.zeros((sums.features + first, sums.targets))
-        return solve_path(values, ratio, start, solve_one)
+        found = solve_path(values, ratio, start, solve_one, by_alpha(sums.total))
+        own = self.get_params(deep=False)
+        return replace(found, penalties={name: each for name, each in found.penalties.items() if name in own})
 
 
 class Lasso(ElasticNet):

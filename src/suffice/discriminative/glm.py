@@ -28,6 +28,7 @@ from suffice.discriminative.intervals import (
     on_host,
 )
 from suffice.discriminative.objective import NegativeLogLikelihood, predictors_of, target_moments
+from suffice.discriminative.path import Path, alpha_strengths, by_alpha, by_l1_l2, check_ratio, strengths
 from suffice.discriminative.penalties import Penalties, Scale, check_l1_ratio, check_strength
 from suffice.discriminative.regression import Regression
 from suffice.estimator import keeps_precision, row_wise, scored_dataset
@@ -480,6 +481,41 @@ class GLM(NumberRegression):
     def _penalty_named(self) -> str:
         return ", ".join(f"{name} = {value:g}" for name, value in (("l1", self.l1), ("l2", self.l2)) if value)
 
+    def path(
+        self,
+        X: MatrixLike,
+        y: VectorLike = None,
+        sample_weight: VectorLike = None,
+        *,
+        penalties: Any = 50,
+        eps: float = 1e-3,
+        ratio: float = 1.0,
+        offset: VectorLike = None,
+    ) -> Path:
+        """Return the regularisation path of the elastic net; the model itself is not fitted.
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset
+            Rows, as for :meth:`fit`.
+        penalties
+            ``l1 = ratio * penalty`` and ``l2 = (1 - ratio) * penalty``; or their number, evenly spaced on the log
+            scale, from the smallest at which all coefficients are zero down to its share ``eps``.
+        ratio
+            The share of l1, above 0: 1 is the lasso.
+
+        Returns
+        -------
+        Path
+            The largest penalty first.
+        """
+        check_ratio(ratio, "ratio")
+
+        def chosen(steepest: float, weight: float) -> FloatArray:
+            return strengths(steepest, penalties, eps, ratio)
+
+        return self._path(X, y, sample_weight, offset, ratio, chosen, lambda weight: by_l1_l2)
+
     def _response(self) -> Response:
         family = as_family(self._params.family)
         if _is_incomplete(family):
@@ -628,6 +664,41 @@ class MeanPenalisedRegression(NumberRegression):
 
     def _penalty_named(self) -> str:
         return f"alpha = {self.alpha:g}" + (f", l1_ratio = {self.l1_ratio:g}" if self.l1_ratio else "")
+
+    def path(
+        self,
+        X: MatrixLike,
+        y: VectorLike = None,
+        sample_weight: VectorLike = None,
+        *,
+        alphas: Any = 50,
+        eps: float = 1e-3,
+        l1_ratio: float = 1.0,
+        offset: VectorLike = None,
+    ) -> Path:
+        """Return the regularisation path of the elastic net; the model itself is not fitted.
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset
+            Rows, as for :meth:`fit`.
+        alphas
+            The penalties, as the parameter ``alpha``; or their number, evenly spaced on the log scale, from the
+            smallest at which all coefficients are zero down to its share ``eps``.
+        l1_ratio
+            Share of the l1 penalty, above 0: 1 is the lasso. It takes the place of the parameter ``l1_ratio``.
+
+        Returns
+        -------
+        Path
+            The largest penalty first.
+        """
+        check_ratio(l1_ratio, "l1_ratio")
+
+        def penalties(steepest: float, weight: float) -> FloatArray:
+            return alpha_strengths(steepest, alphas, eps, l1_ratio, weight)
+
+        return self._path(X, y, sample_weight, offset, l1_ratio, penalties, by_alpha)
 
 
 class PoissonRegressor(MeanPenalisedRegression):

@@ -22,6 +22,7 @@ from suffice.discriminative.intervals import (
     mean_errors,
     mean_interval,
 )
+from suffice.discriminative.path import Path, by_c, check_ratio, inverse_cs, is_count, strengths
 from suffice.discriminative.penalties import Penalties, Scale, check_c, check_l1_ratio
 from suffice.discriminative.regression import Regression
 from suffice.estimator import row_wise
@@ -177,6 +178,41 @@ class LinearClassifier(ScoredClasses, Regression):
             return codes, classes
         xp = array_namespace(codes)
         return xp.astype(codes, xp.float64), 1
+
+    def path(
+        self,
+        X: MatrixLike,
+        y: VectorLike = None,
+        sample_weight: VectorLike = None,
+        *,
+        Cs: Any = 50,
+        eps: float = 1e-3,
+        l1_ratio: float = 1.0,
+        offset: VectorLike = None,
+    ) -> Path:
+        """Return the regularisation path of the elastic net; the model itself is not fitted.
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset
+            Rows, as for :meth:`fit`.
+        Cs
+            Inverse strengths of the penalty, as the parameter ``C``; or their number, evenly spaced on the log scale,
+            from the largest at which all coefficients are zero up to ``1 / eps`` times it.
+        l1_ratio
+            Share of the l1 penalty, above 0: 1 is the lasso. It takes the place of the parameter ``l1_ratio``.
+
+        Returns
+        -------
+        Path
+            The largest penalty, which is the smallest C, first.
+        """
+        check_ratio(l1_ratio, "l1_ratio")
+
+        def penalties(steepest: float, weight: float) -> FloatArray:
+            return strengths(steepest, Cs if is_count(Cs) else inverse_cs(Cs), eps, l1_ratio, "Cs")
+
+        return self._path(X, y, sample_weight, offset, l1_ratio, penalties, lambda weight: by_c)
 
     def _weights(self, targets: Any, weight: FloatArray | None) -> FloatArray | None:
         if self.class_weight is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -42,7 +42,7 @@ from suffice.discriminative.intervals import ThetaCovariance, critical_value
 from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.normal_equations import solve_normal_equations
 from suffice.discriminative.objective import NegativeLogLikelihood, predictors_of
-from suffice.discriminative.path import Path, solve_path, strengths
+from suffice.discriminative.path import Path, PenaltyNames, solve_path
 from suffice.discriminative.penalties import RIDGE, Penalties
 from suffice.discriminative.profile import profile_intervals
 from suffice.discriminative.robust import robust_covariance
@@ -822,17 +822,15 @@ class Regression(LinearPredictor):
         sample = {name.removeprefix("sample."): each for name, each in arrays.items() if name.startswith("sample.")}
         self._sample = RowSample.from_arrays(sample) if sample else None
 
-    def path(
+    def _path(
         self,
-        X: MatrixLike,
-        y: VectorLike = None,
-        sample_weight: VectorLike = None,
-        *,
-        penalties: Any = None,
-        count: int = 50,
-        least: float = 1e-3,
-        ratio: float = 1.0,
-        offset: VectorLike = None,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        offset: Any,
+        ratio: float,
+        penalties: Callable[[float, float], FloatArray],
+        names: Callable[[float], PenaltyNames],
     ) -> Path:
         """Return the regularisation path of the elastic net; the model itself is not fitted.
 
@@ -840,11 +838,12 @@ class Regression(LinearPredictor):
         ----------
         X, y, sample_weight, offset
             Rows, as for :meth:`fit`.
-        penalties
-            ``l1 = ratio * penalty``, ``l2 = (1 - ratio) * penalty``. By default ``count`` of them, evenly spaced on the
-            log scale, from the smallest at which all coefficients are zero down to its ``least`` share.
         ratio
-            The share of l1: 1 is the lasso.
+            The share of l1.
+        penalties
+            Given the largest gradient at zero coefficients and the total weight of the rows, returns the penalties.
+        names
+            Given the total weight, returns the function that names penalties as the model's parameters.
         """
         self._check_family("path")
         model = clone(self)
@@ -861,7 +860,8 @@ class Regression(LinearPredictor):
             with monitoring.fitting(type(self).__name__, self.verbose):
                 start = Newton(self.tol, self.max_iter).minimise(replace(likelihood, free=free), start).theta
         gradient = likelihood.value_gradient(start).gradient[first:]
-        values = strengths(float(np.abs(gradient).max(initial=0.0)), penalties, count, least, ratio)
+        weight = likelihood.weight
+        values = penalties(float(np.abs(gradient).max(initial=0.0)), weight)
         moves = np.tile(np.arange(len(start)) >= first, start.shape[1]).astype(np.float64)
         known: list[FloatArray] = []  # the Hessian without the penalty, of the last solution
 
@@ -879,7 +879,7 @@ class Regression(LinearPredictor):
             return coef, intercept, penalty - solution.value, inner
 
         with monitoring.fitting(type(self).__name__, self.verbose):
-            return solve_path(values, ratio, start, solve)
+            return solve_path(values, ratio, start, solve, names(weight))
 
     # Inference.
 
