@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+import suffice
 from suffice import monitoring, validation
 from suffice.data.dataset import Dataset, Piece, dataset_in_parts, model_for_parts, open_location, text_columns
 from suffice.data.frames import select_columns
@@ -60,6 +61,30 @@ def read_parameters(plain: Mapping[str, Any], families: Mapping[str, type]) -> d
     named = {name: value for name, value in plain.items() if isinstance(value, dict) and "family" in value}
     rest = parameters.decode_parameters({name: value for name, value in plain.items() if name not in named})
     return rest | {name: _read_family(value, families) for name, value in named.items()}
+
+
+def check_parameters(
+    kind: type, given: Mapping[str, Any], conversion: Callable[[str, Any], str | None] = lambda name, value: None
+) -> None:
+    """Raise if a file has parameters that its class does not have.
+
+    Parameters
+    ----------
+    kind
+        The class of the model.
+    given
+        The parameters in the file.
+    conversion
+        Given such a parameter and its value, returns what it is in this version; None if that is unknown.
+    """
+    names = signature(kind).parameters
+    for name, value in given.items():
+        if name not in names:
+            words = conversion(name, value) or f"{kind.__name__} has no {name}"
+            raise StoreError(
+                f"contains a {kind.__name__} with {name}={value!r}, which is no parameter in suffice "
+                f"{suffice.__version__} ({words}): fit it again, or load it with the version that wrote it"
+            )
 
 
 def _is_family(value: Any) -> bool:
@@ -211,9 +236,26 @@ class FittedParameters:
         families: Mapping[str, type] = MappingProxyType({}),
     ) -> Self:
         """Return a model with the parameters that :meth:`_parameters_written` wrote."""
-        model = cls(**read(settings["parameters"], families))
-        vars(model)["_params"] = model._blank(read(settings.get("fitted_parameters", settings["parameters"]), families))
+        own = settings["parameters"]
+        given, held = (read(plain, families) for plain in (own, settings.get("fitted_parameters", own)))
+        given, held = (
+            {name: value for name, value in each.items() if not cls._is_without_effect(name, value)}
+            for each in (given, held)
+        )
+        check_parameters(cls, given | held, cls._conversion)
+        model = cls(**given)
+        vars(model)["_params"] = model._blank(held)
         return model
+
+    @classmethod
+    def _is_without_effect(cls, name: str, value: Any) -> bool:
+        """Whether a parameter in a file is none of this version, and had no effect with this value."""
+        return False
+
+    @classmethod
+    def _conversion(cls, name: str, value: Any) -> str | None:
+        """Return what a parameter of other models, or of older versions, is in this one; None if that is unknown."""
+        return None
 
 
 class ReadFromStatistics(FittedParameters):

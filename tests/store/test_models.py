@@ -184,3 +184,58 @@ def test_a_degree_that_is_no_whole_number_is_refused(tmp_path, degree):
         store.load(tmp_path / "model")
     with pytest.raises(ValueError, match="degree must be 0, 1 or 2; got"):
         suffice.LocallyWeightedRegression(bandwidth=1.0, degree=degree).fit(X, Y)
+
+
+def _with_parameters(model: Any, path: Any, **added: Any) -> None:
+    """Save a model as a version with more parameters did."""
+    model.save(path)
+    contents = store.read(path)
+    own = contents.settings.get("own", contents.settings)  # those of a model that contains others
+    for name in {"parameters", "fitted_parameters"} & set(own):
+        own[name] |= added
+    store.write(path, contents)
+
+
+@pytest.mark.parametrize(
+    ("model", "added", "conversion"),
+    [
+        (suffice.LogisticRegression(C=1.0), {"l2": 2.0}, "l2=2.0 is C=0.5"),
+        (suffice.LogisticRegression(C=1.0), {"penalty": "firth"}, "penalty='firth' is bias_reduction=True"),
+        (suffice.PoissonRegressor(), {"l2": 3.0}, r"l2=3.0 is alpha=3.0 / n"),
+        (suffice.LinearRegression(), {"l1": 3.0}, r"use Lasso\(alpha=3.0 / n\)"),
+        (suffice.Ridge(), {"l2": 0.0}, "l2=0.0 is alpha=0.0"),  # its default has a penalty
+        (suffice.Perceptron(max_iter=2), {"step": 1.0}, r"step=1.0 is eta0=1.0"),
+        (suffice.NBLogisticRegression(), {"l2": "auto"}, "l2='auto' is C='auto'"),
+        (suffice.GDA(shrinkage=0.5), {"ridge": 1.0}, "GDA has no ridge"),
+        (suffice.LogisticRegressionCV(Cs=[1.0], cv=2, max_iter=300), {"grid": 1}, "LogisticRegressionCV has no grid"),
+    ],
+    ids=lambda each: type(each).__name__ if hasattr(each, "fit") else None,
+)
+@pytest.mark.filterwarnings("ignore")  # twelve rows make no good fit
+def test_parameters_of_older_versions_are_refused_with_their_conversion(tmp_path, model, added, conversion):
+    _with_parameters(model.fit(X, Y), tmp_path / "model", **added)
+    with pytest.raises(store.StoreError, match=rf"model contains a {type(model).__name__} with .*{conversion}.*again"):
+        store.load(tmp_path / "model")
+
+
+def test_parameters_of_an_older_text_classifier_are_refused_with_their_conversion(tmp_path):
+    model = suffice.TextClassifier().fit(["cheap money", "lunch on monday"], ["spam", "ham"])
+    _with_parameters(model, tmp_path / "model", l2=0.2)
+    with pytest.raises(store.StoreError, match=r"TextClassifier has no l2: l2=0.2 is C=5\)"):
+        store.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("model", "added"),
+    [
+        (suffice.LogisticRegression(C=1.0), {"l1": 0.0, "l2": 0, "penalty": None}),
+        (suffice.PoissonRegressor(), {"l1": 0.0, "l2": 0.0}),
+        (suffice.LinearRegression(), {"l1": 0.0, "l2": 0.0}),
+    ],
+    ids=lambda each: type(each).__name__ if hasattr(each, "fit") else None,
+)
+def test_penalties_of_zero_in_files_of_older_versions_have_no_effect(tmp_path, model, added):
+    _with_parameters(model.fit(X, Y), tmp_path / "model", **added)
+    loaded = store.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.coef_, model.coef_)
+    assert loaded.get_params() == model.get_params()

@@ -143,6 +143,10 @@ class ElasticNetCV(LeastSquaresModel):
         tags.target_tags.multi_output, tags.target_tags.single_output = False, True
         return tags
 
+    def is_penalised(self) -> bool:
+        """Whether the parameters have a penalty: always."""
+        return True
+
     def _check_settings(self) -> None:
         for ratio in np.atleast_1d(self.l1_ratio):
             check_elastic_net(0.0, ratio, self.selection)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Never
 
 from suffice.discriminative.least_squares import StreamedLeastSquares
 from suffice.discriminative.normal_equations import Penalty
 from suffice.discriminative.penalties import Scale
-from suffice.store import Contents
 
 if TYPE_CHECKING:
     from suffice.typing import RandomState
-
-#: Parameters of files before the penalties had classes of their own.
-OLDER = ("l1", "l2")
 
 
 class LinearRegression(StreamedLeastSquares):
@@ -131,11 +126,3 @@ class LinearRegression(StreamedLeastSquares):
 
     def _penalty(self) -> Penalty:
         return Penalty.none(self._memory.targets)._replace(positive=bool(self._params.positive))
-
-    @classmethod
-    def _from_contents(cls, contents: Contents) -> Self:
-        settings = dict(contents.settings)
-        for name in ("parameters", "fitted_parameters"):  # older files: penalties of 0, which are no parameters now
-            if name in settings:
-                settings[name] = {key: value for key, value in settings[name].items() if key not in OLDER or value != 0}
-        return super()._from_contents(replace(contents, settings=settings))

@@ -19,7 +19,7 @@ from suffice.data.refusals import refused_in_parts
 from suffice.data.sample import take_rows
 from suffice.discriminative.logistic import LogisticRegression
 from suffice.discriminative.summary import Summary
-from suffice.estimator import read_parameters, write_parameters
+from suffice.estimator import check_parameters, read_parameters, write_parameters
 from suffice.selection.rows import Index
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored, nest_contents, unnest_contents
@@ -284,7 +284,9 @@ class LogisticRegressionCV(ClassifierMixin, Stored, BaseEstimator):  # type: ign
     @classmethod
     def _from_contents(cls, contents: Contents) -> Self:
         own, parts = unnest_contents(contents)
-        model = cls(**read_parameters(own["parameters"], {}))
+        given = read_parameters(own["parameters"], {})
+        check_parameters(cls, given)
+        model = cls(**given)
         model.C_, model.l1_ratio_ = float(own["C"]), float(own["l1_ratio"])
         for name in cls._ARRAYS:
             setattr(model, f"{name}_", parts["choice"].arrays[name])

@@ -636,6 +636,10 @@ class NBLogisticRegression(ScoredClasses):
     def _inference(self) -> Inference:
         raise ValueError(f"{type(self).__name__} has no standard errors: its features depend on y")
 
+    def is_penalised(self) -> bool:
+        """Whether the parameters have a penalty: always."""
+        return True
+
     # The file.
 
     def _contents(self) -> Contents:

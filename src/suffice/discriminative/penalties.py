@@ -45,7 +45,9 @@ def _is_number(value: Any) -> bool:
 
 
 def _inverse(value: Any) -> Any:
-    """Return 1 / value as text; of what is no number above 0, the formula."""
+    """Return 1 / value as text; of what is no number above 0, the formula; of "auto", itself."""
+    if isinstance(value, str):
+        return repr(value)
     if not _is_number(value) or value < 0:
         return f"1 / {value!r}"
     return "np.inf" if value == 0 else f"{1 / value:g}"
@@ -155,8 +157,17 @@ class PenalisedModel(FittedParameters):
         super().set_params(**params)
         return self
 
-    def _conversion(self, name: str, value: Any) -> str | None:
-        return conversion(type(self).__name__, self._penalty_scale, name, value)
+    @classmethod
+    def _conversion(cls, name: str, value: Any) -> str | None:
+        return conversion(cls.__name__, cls._penalty_scale, name, value)
+
+    @classmethod
+    def _is_without_effect(cls, name: str, value: Any) -> bool:
+        if name in signature(cls).parameters:
+            return False
+        if name in ("l1", "l2"):  # penalties of 0, unless the default has one
+            return _is_number(value) and value == 0 and not cls().is_penalised()
+        return name == "penalty" and value is None
 
     def _penalties(self, weight: float) -> Penalties:
         """Return the penalties beside the log-likelihood of rows of this total weight."""

@@ -172,6 +172,10 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
         with self._learning(anew=True):
             return self._fit(X, y, sample_weight)
 
+    @classmethod
+    def _conversion(cls, name: str, value: Any) -> str | None:
+        return f"step={value!r} is eta0={value!r}" if name == "step" else None
+
     def _check_settings(self) -> None:
         if self.max_iter < 1:
             raise ValueError(f"max_iter must be at least 1; got {self.max_iter}")

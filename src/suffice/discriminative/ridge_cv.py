@@ -140,6 +140,10 @@ class RidgeCV(LeastSquaresModel):
         self.n_jobs = n_jobs
         self.device = device
 
+    def is_penalised(self) -> bool:
+        """Whether the parameters have a penalty: always."""
+        return True
+
     def _check_settings(self) -> None:
         alphas = list(np.atleast_1d(np.asarray(self.alphas, dtype=object)))
         bounds = "neither" if self.cv is None else "left"

@@ -16,6 +16,7 @@ from suffice import partitioned, validation
 from suffice.data import Dataset
 from suffice.data.dataset import ArrayDataset, dataset_in_parts
 from suffice.data.stream import stream_dataset
+from suffice.discriminative.penalties import conversion
 from suffice.estimator import row_wise
 from suffice.explain import ClassScores
 from suffice.generative.base import Codes, RunningSum, SummedClassifier
@@ -154,6 +155,10 @@ class TextClassifier(SummedClassifier):
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags
+
+    @classmethod
+    def _conversion(cls, name: str, value: Any) -> str | None:
+        return conversion(cls.__name__, "C", name, value)
 
     def _check_settings(self) -> None:
         names = (*GENERATIVE, *DISCRIMINATIVE, "auto")
