@@ -360,6 +360,7 @@ import numpy as np
 
 import suffice.data.dataset
 import suffice.data.spill
+import suffice.data.stream
 from suffice import LogisticRegression
 
 suffice.data.dataset.MAPPED = suffice.data.spill.IN_MEMORY = 1 << 22
