@@ -130,21 +130,16 @@ def facts_of(
     elif response.likelihood.has_dispersion:
         both = deviance, null_deviance
         at = [known or (each / likelihood.weight if response.family.name in AT_DEVIANCE else found) for each in both]
-        full = [_full_value(likelihood, best, *each, terms.logs) for each in zip(both, at, strict=True)]
+        bases = {each: _base_at(likelihood, each, terms.logs) if each > 0 else np.nan for each in at}
+        full = [
+            (best - each / 2) / scale + bases[scale] if scale > 0 else np.nan
+            for each, scale in zip(both, at, strict=True)
+        ]
     elif dispersion == "family" or known == 1:
         full = [value + terms.base, null + terms.base]
     else:
         full = [np.nan, np.nan]
     return Facts(terms.rows, full[0], full[1], deviance, null_deviance, found, rank)
-
-
-def _full_value(
-    likelihood: NegativeLogLikelihood, best: float, deviance: float, dispersion: float, logs: float
-) -> float:
-    """Return the log-likelihood of a family with a dispersion, with all its terms."""
-    if not dispersion > 0:
-        return np.nan
-    return (best - deviance / 2) / dispersion + _base_at(likelihood, dispersion, logs)
 
 
 def _at_zero(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 #: Bernoulli numbers B_2, B_4, ..., B_16, the coefficients of Stirling's series.
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 _OF_DIGAMMA = tuple(number / (2 * k) for k, number in enumerate(_BERNOULLI, start=1))
@@ -76,5 +78,9 @@ def log_gamma(xp: Any, x: Any) -> Any:
     >>> np.exp(log_gamma(np, np.array([1.0, 5.0]))).round(12)
     array([ 1., 24.])
     """
+    if isinstance(x, np.ndarray):
+        import scipy  # slow to import, and few rows need it
+
+        return scipy.special.gammaln(x)
     log_x = xp.log(x)
     return gamma_remainders(xp, x, log_x).log_gamma + x * (log_x - 1)

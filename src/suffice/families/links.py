@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import array_api_compat
+import array_api_compat.numpy
 import numpy as np
 import numpy.typing as npt
 
@@ -29,6 +30,8 @@ def arrays(values: Any) -> tuple[Any, Any]:
     >>> arrays([1, 2])[1]
     array([1., 2.])
     """
+    if isinstance(values, np.ndarray) and values.dtype == np.float64:
+        return array_api_compat.numpy, values
     if not array_api_compat.is_array_api_obj(values):
         values = np.asarray(values, dtype=np.float64)
     xp = array_api_compat.array_namespace(values)
