@@ -256,11 +256,15 @@ nb::tuple scatter(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, ind
 }
 
 // The rows' targets, offsets and family; theta is (p, t).
-Model model_of(const Rows& rows, int family, const MaybeCodes& y, const MaybeDoubles& target,
+Model model_of(const Rows& rows, int family, double power, const MaybeCodes& y, const MaybeDoubles& target,
                const MaybeDoubles& offset, const Doubles& theta, bool intercept) {
     Model model;
-    if (family < Model::gaussian || family > Model::softmax) throw nb::value_error("no such family");
+    if (family < Model::gaussian || family > Model::tweedie_log) throw nb::value_error("no such family");
     model.family = static_cast<Model::Family>(family);
+    if (model.family == Model::tweedie_log && !(power > 1.0 && power < 2.0)) {
+        throw nb::value_error("power must be above 1 and below 2");
+    }
+    model.power = power;
     if (theta.ndim() != 2 || static_cast<index_t>(theta.shape(0)) != rows.x.cols + (intercept ? 1 : 0)) {
         throw nb::value_error("theta must have one row per feature, and one for the intercept");
     }
@@ -279,10 +283,19 @@ Model model_of(const Rows& rows, int family, const MaybeCodes& y, const MaybeDou
     return model;
 }
 
-nb::tuple curvature(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, index_t end, int family,
-                    MaybeDoubles target, MaybeDoubles offset, Doubles theta, bool intercept, bool hessian) {
+bool all_finite(const Result& numbers) {
+    double rest = 0.0;
+    for (std::size_t i = 0; i < numbers.size(); ++i) rest += numbers.data()[i] - numbers.data()[i];
+    return rest == 0.0;
+}
+
+nb::tuple curvature(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, index_t end, int family, double power,
+                    double slope_share, MaybeDoubles target, MaybeDoubles offset, Doubles theta, bool intercept,
+                    bool hessian) {
     const Rows rows = rows_of(x, y, w, begin, end);
-    Model model = model_of(rows, family, y, target, offset, theta, intercept);
+    Model model = model_of(rows, family, power, y, target, offset, theta, intercept);
+    if (model.predictors > 1 && slope_share != 0.0) throw nb::value_error("slope_share is for one predictor");
+    model.slope_share = slope_share;
     const std::size_t p = theta.shape(0), t = theta.shape(1);
     if (hessian && checked_product(p, t) > 46340) {
         throw nb::value_error("more than 46,340 parameters have no Hessian that fits in memory");
@@ -290,18 +303,34 @@ nb::tuple curvature(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, i
     model.hessian = hessian;
     const std::size_t side = hessian ? p * t : 0;
     Result totals = zeros({2}), gradient = zeros({p, t}), curve = zeros({side, side});
-    unlocked([&] { active->curvature(rows, model, totals.data(), gradient.data(), curve.data()); });
-    return nb::make_tuple(totals, gradient, curve);
+    bool finite = true;
+    unlocked([&] {
+        active->curvature(rows, model, totals.data(), gradient.data(), curve.data());
+        finite = all_finite(totals) && all_finite(gradient) && all_finite(curve);
+    });
+    return nb::make_tuple(totals, gradient, curve, finite);
 }
 
 using Moved = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 
-// a, (q, q), is turned into its factor in place; returns the smallest pivot, at most `least` where there is no factor.
-double cholesky(Moved a, double least) {
+// The scale of each column of a, (q, q), the root of its diagonal; the factor of a with columns and rows divided by it;
+// and the smallest pivot, at most `least` or NaN where there is no factor.
+nb::tuple scaled_cholesky(Doubles a, double least) {
     if (a.ndim() != 2 || a.shape(0) != a.shape(1)) throw nb::value_error("a must be square");
+    const std::size_t q = a.shape(0);
+    Result scale = zeros({q}), factor = zeros({q, q});
     double smallest = 0.0;
-    unlocked([&] { smallest = active->cholesky(static_cast<index_t>(a.shape(0)), least, a.data()); });
-    return smallest;
+    unlocked([&] {
+        const double* from = a.data();
+        for (std::size_t i = 0; i < q; ++i) scale.data()[i] = std::sqrt(from[i * q + i]);
+        for (std::size_t i = 0; i < q; ++i) {
+            for (std::size_t j = 0; j <= i; ++j) {
+                factor.data()[i * q + j] = from[i * q + j] / scale.data()[j] / scale.data()[i];
+            }
+        }
+        smallest = active->cholesky(static_cast<index_t>(q), least, factor.data());
+    });
+    return nb::make_tuple(scale, factor, smallest);
 }
 
 // b, (r, q), is turned into the solutions in place, a row for each.
@@ -350,11 +379,11 @@ struct Journey {
 };
 
 // The pace comes as (step, decay, power, first step, rows to a step).
-nb::tuple descend(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, index_t end, int family,
+nb::tuple descend(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin, index_t end, int family, double power,
                   MaybeDoubles target, MaybeDoubles offset, Doubles theta, bool intercept, Codes order,
                   std::tuple<double, double, double, index_t, index_t> pace, double l2) {
     const Rows rows = rows_of(x, y, w, begin, end);
-    const Model model = model_of(rows, family, y, target, offset, theta, intercept);
+    const Model model = model_of(rows, family, power, y, target, offset, theta, intercept);
     Journey journey(rows, theta, intercept, order, 5);
     Steps& steps = journey.steps;
     std::tie(steps.step, steps.decay, steps.power, steps.first, steps.rows) = pace;
@@ -388,7 +417,7 @@ nb::tuple dual_ascent(nb::object x, MaybeCodes y, MaybeDoubles w, index_t begin,
                       double l2, bool symmetric, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> p,
                       index_t most, double gap, std::uint64_t seed) {
     const Rows rows = rows_of(x, y, w, begin, end);
-    const Model model = model_of(rows, family, y, target, offset, theta, intercept);
+    const Model model = model_of(rows, family, 0.0, y, target, offset, theta, intercept);
     if (model.family != Model::bernoulli && model.family != Model::softmax) {
         throw nb::value_error("only the Bernoulli family and the softmax have this dual");
     }
@@ -561,17 +590,19 @@ NB_MODULE(_native, m) {
     m.def("category_counts", &category_counts, SUFFICE_ROWS, nb::arg("classes"), nb::arg("missing"), nb::arg("sizes"));
     m.def("diagonal_moments", &diagonal_moments, SUFFICE_ROWS, nb::arg("classes"), nb::arg("missing"));
     m.def("scatter", &scatter, SUFFICE_ROWS, nb::arg("classes"), nb::arg("tied"), nb::arg("targets").none());
-    m.def("curvature", &curvature, SUFFICE_ROWS, nb::arg("family"), nb::arg("target").none(), nb::arg("offset").none(),
-          nb::arg("theta"), nb::arg("intercept"), nb::arg("hessian"));
-    m.def("descend", &descend, SUFFICE_ROWS, nb::arg("family"), nb::arg("target").none(), nb::arg("offset").none(),
-          nb::arg("theta"), nb::arg("intercept"), nb::arg("order"), nb::arg("pace"), nb::arg("l2"));
+    m.def("curvature", &curvature, SUFFICE_ROWS, nb::arg("family"), nb::arg("power"), nb::arg("slope_share"),
+          nb::arg("target").none(), nb::arg("offset").none(), nb::arg("theta"), nb::arg("intercept"),
+          nb::arg("hessian"));
+    m.def("descend", &descend, SUFFICE_ROWS, nb::arg("family"), nb::arg("power"), nb::arg("target").none(),
+          nb::arg("offset").none(), nb::arg("theta"), nb::arg("intercept"), nb::arg("order"), nb::arg("pace"),
+          nb::arg("l2"));
     m.def("correct", &correct, SUFFICE_ROWS, nb::arg("classes"), nb::arg("theta"), nb::arg("intercept"),
           nb::arg("order"), nb::arg("step"));
     m.def("dual_ascent", &dual_ascent, SUFFICE_ROWS, nb::arg("family"), nb::arg("target").none(),
           nb::arg("offset").none(), nb::arg("theta"), nb::arg("intercept"), nb::arg("scale").none(), nb::arg("l2"),
           nb::arg("symmetric"), nb::arg("p").noconvert(), nb::arg("most"), nb::arg("gap"), nb::arg("seed"));
 #undef SUFFICE_ROWS
-    m.def("cholesky", &cholesky, nb::arg("a").noconvert(), nb::arg("least"));
+    m.def("scaled_cholesky", &scaled_cholesky, nb::arg("a"), nb::arg("least"));
     m.def("cholesky_solve", &cholesky_solve, nb::arg("factor"), nb::arg("b").noconvert());
     m.def("coordinate_descent", &coordinate_descent, nb::arg("a"), nb::arg("b"), nb::arg("l1"),
           nb::arg("theta").noconvert(), nb::arg("tol"), nb::arg("most"));

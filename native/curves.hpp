@@ -47,6 +47,19 @@ inline void gamma_log_curve(index_t n, const double* z, const double* y, double*
     }
 }
 
+// With the variance mean^power, 1 < power < 2. Predictors are clipped as in families/natural_likelihood.py.
+inline void tweedie_log_curve(index_t n, double power, const double* z, const double* y, double* value, double* slope,
+                              double* curve) {
+    const double one = 1.0 - power, two = 2.0 - power;
+    for (index_t i = 0; i < n; ++i) {
+        const double at = z[i] < -230.0 ? -230.0 : z[i] > 353.5 ? 353.5 : z[i];  // keeps NaN
+        const double amount = y[i] * exponential(one * at), level = exponential(two * at);
+        value[i] = amount / one - level / two;
+        slope[i] = amount - level;
+        curve[i] = level;
+    }
+}
+
 // Of one row, with a predictor for every class but the last, which is pinned at 0. Returns the value; `p` gets the
 // probabilities.
 inline double class_curve(index_t t, index_t code, const double* z, double* slope, double* p) {

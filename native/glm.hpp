@@ -112,7 +112,9 @@ private:
             case Model::poisson: poisson_curve(count, z_, y, value_, slope_, curve_); break;
             case Model::gamma_log: gamma_log_curve(count, z_, y, value_, slope_, curve_); break;
             case Model::softmax: softmax_curve(row, count); break;
+            case Model::tweedie_log: tweedie_log_curve(count, model_.power, z_, y, value_, slope_, curve_); break;
         }
+        for (index_t r = 0; model_.slope_share != 0.0 && r < count; ++r) curve_[r] += model_.slope_share * slope_[r];
         if (rows_.weight != nullptr) {
             for (index_t r = 0; r < count; ++r) {
                 // Without weight a row counts for nothing, even at -inf; but bad input must still show.

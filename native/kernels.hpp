@@ -35,8 +35,10 @@ struct Rows {
 
 // A generalised linear model's rows and point.
 struct Model {
-    enum Family : int { gaussian, bernoulli, poisson, gamma_log, softmax };
+    enum Family : int { gaussian, bernoulli, poisson, gamma_log, softmax, tweedie_log };
     Family family = gaussian;
+    double power = 1.5;              // of tweedie_log: the variance is mean^power
+    double slope_share = 0.0;        // this multiple of a row's slope is added to its curvature
     const double* target = nullptr;  // (rows,), from row `begin`; softmax: rows.code instead
     const double* offset = nullptr;  // (rows, t), from row `begin`; null: none
     const double* theta = nullptr;   // (p, t), row by row

@@ -143,6 +143,7 @@ inline double slope_of(const Rows& rows, const Model& model, index_t row, const 
         case Model::poisson: poisson_curve(1, z, y, &value, slope, p); break;
         case Model::gamma_log: gamma_log_curve(1, z, y, &value, slope, p); break;
         case Model::softmax: break;
+        case Model::tweedie_log: tweedie_log_curve(1, model.power, z, y, &value, slope, p); break;
     }
     return value;
 }

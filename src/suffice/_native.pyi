@@ -215,12 +215,14 @@ def curvature(
     begin: int,
     end: int,
     family: int,
+    power: float,
+    slope_share: float,
     target: _Doubles | None,
     offset: _Doubles | None,
     theta: _Doubles,
     intercept: bool,
     hessian: bool,
-) -> tuple[_Doubles, _Doubles, _Doubles]: ...
+) -> tuple[_Doubles, _Doubles, _Doubles, bool]: ...
 def descend(
     x: Any,
     y: _Codes | None,
@@ -228,6 +230,7 @@ def descend(
     begin: int,
     end: int,
     family: int,
+    power: float,
     target: _Doubles | None,
     offset: _Doubles | None,
     theta: _Doubles,
@@ -267,7 +270,7 @@ def dual_ascent(
     gap: float,
     seed: int,
 ) -> tuple[_Doubles, _Doubles]: ...
-def cholesky(a: _Doubles, least: float) -> float: ...
+def scaled_cholesky(a: _Doubles, least: float) -> tuple[_Doubles, _Doubles, float]: ...
 def cholesky_solve(factor: _Doubles, b: _Doubles) -> None: ...
 def coordinate_descent(a: _Doubles, b: _Doubles, l1: _Doubles, theta: _Doubles, tol: float, most: int) -> int: ...
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from suffice.families import Gamma, Tweedie, links
 from suffice.families.response import Response
 from suffice.kernels.array_kernels import ArrayKernels
 from suffice.kernels.engine import Batch
@@ -121,6 +122,9 @@ def weights_of(rng: np.random.Generator, n: int) -> np.ndarray:
 RESPONSES = {
     "bernoulli": (Response.of("bernoulli"), 1, oracle.bernoulli),
     "poisson": (Response.of("poisson"), 1, oracle.poisson),
+    "tweedie": (Response.of(Tweedie(1.3)), 1, oracle.tweedie),
+    "observed tweedie": (Response(Tweedie(1.3), links.log, observed=True), 1, oracle.observed_tweedie),
+    "observed gamma": (Response(Gamma, links.log, observed=True), 1, oracle.observed_gamma),
     "multinomial": (Response.of("multinomial"), 3, oracle.multinomial),
     "cloglog": (Response.of("bernoulli", "cloglog"), 1, oracle.cloglog),
 }

@@ -149,6 +149,23 @@ def poisson(z: list[float], y: list[float]) -> tuple[float, list[float], list[li
     return y[0] * z[0] - mean, [y[0] - mean], [[mean]]
 
 
+def tweedie(z: list[float], y: list[float], observed: bool = False) -> tuple[float, list[float], list[list[float]]]:
+    """Of the power 1.3, under the log link."""
+    amount, level = y[0] * math.exp(-0.3 * z[0]), math.exp(0.7 * z[0])
+    curvature = 0.3 * amount + 0.7 * level if observed else level
+    return -amount / 0.3 - level / 0.7, [amount - level], [[curvature]]
+
+
+def observed_tweedie(z: list[float], y: list[float]) -> tuple[float, list[float], list[list[float]]]:
+    return tweedie(z, y, observed=True)
+
+
+def observed_gamma(z: list[float], y: list[float]) -> tuple[float, list[float], list[list[float]]]:
+    """Under the log link."""
+    ratio = y[0] * math.exp(-z[0])
+    return -ratio - z[0], [ratio - 1], [[ratio]]
+
+
 def cloglog(z: list[float], y: list[float]) -> tuple[float, list[float], list[list[float]]]:
     """Bernoulli under the complementary log-log link."""
     rate = math.exp(z[0])

@@ -15,7 +15,7 @@ from sklearn import linear_model as scikit
 from suffice import GLM, ElasticNet, Lasso, LogisticRegression, PoissonRegressor, SoftmaxRegression, solvers
 from suffice.data import EncodedDataset
 from suffice.discriminative.objective import NegativeLogLikelihood
-from suffice.families import Response
+from suffice.families import Gamma, Response, Tweedie
 from suffice.kernels import ArrayEngine, Batch, ThreadEngine
 from suffice.solvers.auto import Auto
 from suffice.solvers.base import Objective, ValueGradient, ValueGradientHessian
@@ -79,6 +79,32 @@ def test_hessians_are_differences_of_gradients(family: str, more: dict[str, obje
     if objective.supports("hessian_product", theta):
         product = objective.hessian_product(theta)
         np.testing.assert_allclose(flat(product(shaped(vector, theta))), hessian @ vector, rtol=1e-9)
+
+
+POSITIVE = {Tweedie(1.5): RANDOM.poisson(1.0, 80) * RANDOM.gamma(2.0, size=80), Gamma: RANDOM.gamma(0.5, size=80)}
+
+
+@pytest.mark.parametrize("family", POSITIVE)
+def test_newton_steps_by_the_observed_hessian_and_returns_the_expected_one(family: Any) -> None:
+    data = EncodedDataset.of_batch(Batch(X, POSITIVE[family], 0.5 + np.arange(80) % 3))
+    objective = NegativeLogLikelihood(data, Response.of(family, "log"), l2=0.7)
+    theta, vector, step = 0.3 * RANDOM.normal(size=(4, 1)), RANDOM.normal(size=(4, 1)), 1e-6
+    ends = [objective.value_gradient(theta + sign * step * vector).gradient for sign in (1, -1)]
+    observed = objective.value_gradient_observed(theta).hessian
+    np.testing.assert_allclose(observed @ vector, (ends[0] - ends[1]) / (2 * step), rtol=1e-5, atol=1e-5)
+    assert not np.allclose(observed, objective.value_gradient_hessian(theta).hessian, rtol=1e-2)
+
+    class Expected(NegativeLogLikelihood):
+        def supports(self, capability: Any, theta: np.ndarray) -> bool:
+            return capability != "observed_hessian" and super().supports(capability, theta)
+
+    solution = Newton().minimise(objective, np.zeros((4, 1)))
+    other = Newton().minimise(Expected(data, objective.response, l2=0.7), np.zeros((4, 1)))
+    assert solution.converged
+    assert other.converged
+    assert solution.passes < other.passes
+    np.testing.assert_allclose(solution.theta, other.theta, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(solution.hessian, other.hessian, rtol=1e-6, atol=1e-6)
 
 
 #: The solver of whole batches takes many passes over nearly separated rows: softmax shows the same.

@@ -98,21 +98,32 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
         """Whether a method is available: products for one predictor, the dual for CSR rows in memory."""
         if capability == "hessian_product":
             return bool(theta.shape[1] == 1)
+        if capability == "observed_hessian":
+            return self.response.has_observed
         return self._has_dual() if capability == "dual" else True
 
     def value_gradient(self, theta: FloatArray) -> ValueGradient:
         """Return value and gradient at theta, (p, t)."""
-        value, gradient, _ = self._evaluate(theta, hessian=False)
+        value, gradient, _ = self._evaluate(self.response, theta, hessian=False)
         return ValueGradient(value, gradient)
 
     def value_gradient_hessian(self, theta: FloatArray) -> ValueGradientHessian:
         """Return value, gradient and expected Hessian (Fisher information plus penalty) at theta, (p, t)."""
-        return ValueGradientHessian(*self._evaluate(theta, hessian=True))
+        return ValueGradientHessian(*self._evaluate(self.response, theta, hessian=True))
 
-    def _evaluate(self, theta: FloatArray, hessian: bool) -> tuple[float, FloatArray, FloatArray]:
+    def value_gradient_observed(self, theta: FloatArray) -> ValueGradientHessian:
+        """Return value, gradient and observed Hessian at theta, (p, t)."""
+        return ValueGradientHessian(*self._evaluate(self._observed, theta, hessian=True))
+
+    @cached_property
+    def _observed(self) -> Response:
+        """The response with observed curvatures."""
+        return replace(self.response, observed=True)
+
+    def _evaluate(self, response: Response, theta: FloatArray, hessian: bool) -> tuple[float, FloatArray, FloatArray]:
         """Return value, gradient and, if requested, expected Hessian at theta: one pass over the rows."""
         pinned = self.pinned(theta) if self.symmetric else theta
-        sums = self.data.sum(Curvature.over(self.response, pinned, self.intercept, hessian))
+        sums = self.data.sum(Curvature.over(response, pinned, self.intercept, hessian))
         value, gradient, information = -sums.value, -sums.gradient, sums.hessian
         if hessian:
             information = np.array(information)
@@ -258,6 +269,9 @@ def target_moments(y: Any, weight: FloatArray | None) -> tuple[Any, Any]:
         sums = engine_for(None, column).accumulate(DiagonalMoments.over(), Batch(column, None, weight))
         mean, variance = sums.mean[0], sums.spread[0] / sums.weight
         return (mean, variance) if y.ndim == 2 else (mean[0], variance[0])
+    if weight is None:
+        mean = y.mean(axis=0)
+        return mean, ((y - mean) ** 2).mean(axis=0)
     mean = np.average(y, axis=0, weights=weight)
     return mean, np.average((y - mean) ** 2, axis=0, weights=weight)
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from suffice.families import links
 from suffice.families.base import Distribution, RandomState, Size, positive
+from suffice.families.links import Link
 from suffice.families.priors import (
     check_alpha,
     pseudo_mean,
@@ -59,6 +60,10 @@ class ExponentialLikelihood(PowerLinkLikelihood):
     def terms_of_mean(self, xp: Any, mean: Any, log_mean: Any, log_slope: Any) -> Terms:
         """Return -1 / mu and -log mu."""
         return Terms(-1 / mean, -log_mean, log_slope / mean, -log_slope)
+
+    def slope_share(self, link: Link) -> float:
+        """Return 1 under the log link, where the observed curvature is y / mu."""
+        return float(link is links.log)
 
     def information(self, terms: Terms) -> Any:
         """Return the squared derivative of the log of the mean."""

@@ -110,9 +110,11 @@ class Response:
 
     family: Family | type[Family]  #: a subclass of Distribution, or an instance of another Family
     link: Link
+    observed: bool = False  #: whether curvatures are observed, not expected, where :attr:`has_observed`
     likelihood: RowLikelihood = field(init=False, repr=False, compare=False)  #: of a row, under each link
     name: str = field(init=False, repr=False, compare=False)  #: the family and the link, as in ``bernoulli/logit``
     kernel: str | None = field(init=False, repr=False, compare=False)  #: the name of compiled kernels; None without
+    slope_share: float = field(init=False, repr=False, compare=False)  #: added to curvatures, in slopes
     vector_targets: bool = field(init=False, repr=False, compare=False)
     """Whether a target is a row of several numbers, (n, k), such as the parts of a Dirichlet response."""
     can_separate: bool = field(init=False, repr=False, compare=False)
@@ -127,6 +129,7 @@ class Response:
             raise ValueError(f"there is no response {self.name}; there are: {', '.join(known)}")
         object.__setattr__(self, "likelihood", likelihood)
         object.__setattr__(self, "kernel", self.name if self.link.name in likelihood.compiled_links else None)
+        object.__setattr__(self, "slope_share", likelihood.slope_share(self.link) if self.observed else 0.0)
         object.__setattr__(self, "vector_targets", likelihood.vector_targets)
         object.__setattr__(self, "can_separate", self.link.name in likelihood.separating_links)
 
@@ -141,6 +144,11 @@ class Response:
             canonical = found.canonical_link
             link = (canonical or Canonical(found)) if link == "canonical" else likelihood.link_names[0]
         return cls(found, links.by_name(link) if isinstance(link, str) else link)
+
+    @property
+    def has_observed(self) -> bool:
+        """Whether the observed curvature differs from the expected one and is never negative, so solvers may use it."""
+        return self.likelihood.slope_share(self.link) > 0
 
     @property
     def title(self) -> str:
@@ -211,7 +219,10 @@ class Response:
         squared; 300 for logs of concentrations) and divisors at 1e-100, so that the value is never NaN; it may
         overflow to -inf.
         """
-        return self.likelihood.curve(*self._rows(predictor, y))
+        found = self.likelihood.curve(*self._rows(predictor, y))
+        if self.slope_share == 0:
+            return found
+        return found._replace(curvature=found.curvature + self.slope_share * found.slope[:, :, None])
 
     @quiet
     def deviance(self, predictor: Any, y: Any) -> Any:
@@ -337,9 +348,11 @@ def _in_short(value: Any) -> str:
 
 def _held(predictor: Any) -> tuple[Any, Any]:
     """Return the namespace of predictors and the predictors clipped at 1e100."""
-    xp = array_api_compat.array_namespace(predictor)
+    xp: Any = array_api_compat.array_namespace(predictor)
     if predictor.dtype != xp.float64 or len(predictor.shape) != 2:
         raise TypeError(f"predictor must be float64, (n, t); got {predictor.dtype}, {tuple(predictor.shape)}")
+    if isinstance(predictor, np.ndarray):  # several times as fast for few rows
+        return xp, np.clip(predictor, -LARGEST_PREDICTOR, LARGEST_PREDICTOR)
     return xp, xp.clip(predictor, min=-LARGEST_PREDICTOR, max=LARGEST_PREDICTOR)
 
 

@@ -58,7 +58,7 @@ class Curve(NamedTuple):
 
     value: Any  # (n,), without log b(y), at unit dispersion
     slope: Any  # (n, t)
-    curvature: Any  # (n, t, t), the expected negative second derivative (Fisher information)
+    curvature: Any  # (n, t, t), the expected negative second derivative (Fisher information), or the observed one
 
 
 class RowLikelihood(ABC):
@@ -76,12 +76,20 @@ class RowLikelihood(ABC):
     has_deviance: ClassVar[bool] = True  #: whether the likelihood of one row is bounded
     value_has_units: bool = False  #: whether the log-likelihood of a row changes with the units of y by a factor
     positive_targets: bool = False  #: whether targets are 0 or more
+    variance_power: float = 0.0  #: of the mean in the variance, for compiled kernels of a family with this parameter
     #: Links under which the likelihood may have no maximum: the mean approaches an end of its range.
     separating_links: tuple[str, ...] = ()
 
     def accepts(self, link: Link) -> bool:
         """Return whether there is a likelihood under this link."""
         return link.name in self.link_names
+
+    def slope_share(self, link: Link) -> float:
+        """Return c if the observed curvature is the expected one plus c times the slope, and never negative; else 0.
+
+        It is the power of the mean in the variance, less 1, under the log link, if that is from 1 to 2.
+        """
+        return 0.0
 
     @abstractmethod
     def predictor_names(self, targets: int) -> tuple[str, ...]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
+from suffice.families import links
 from suffice.families.base import Family
+from suffice.families.links import Link
+from suffice.families.natural_likelihood import NaturalLikelihood
 from suffice.statistics.base import FloatArray
 
 #: From this expected number of amounts, the rounding error of the series exceeds that of the saddlepoint approximation.
@@ -18,6 +21,20 @@ _MANY = 1e7
 _FAR = 10.0
 #: Number of values per block of the series.
 _BLOCK = 1024
+
+
+class TweedieLikelihood(NaturalLikelihood):
+    """y mu^(1 - p) / (1 - p) - mu^(2 - p) / (2 - p), at unit dispersion."""
+
+    compiled_links: ClassVar[frozenset[str]] = frozenset({"log"})
+
+    def __init__(self, family: Tweedie) -> None:
+        super().__init__(family)
+        self.variance_power = family.power
+
+    def slope_share(self, link: Link) -> float:
+        """Return the power less 1 under the log link."""
+        return self.variance_power - 1 if link is links.log else 0.0
 
 
 @dataclass(frozen=True)
@@ -60,6 +77,11 @@ class Tweedie(Family):
             names = {0.0: "'gaussian'", 1.0: "'poisson'", 2.0: "'gamma'"}
             cure = f": use the family {names[self.power]}" if self.power in names else ""
             raise ValueError(f"power is {self.power:g}; it must be above 1 and below 2{cure}")
+
+    @property
+    def row_likelihood(self) -> TweedieLikelihood:
+        """The likelihood of a row under each link."""
+        return TweedieLikelihood(self)
 
     def log_base(self, y: npt.ArrayLike, dispersion: float = 1.0) -> FloatArray:
         """Return log b(y, phi); 0 at y = 0."""

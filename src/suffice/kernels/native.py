@@ -33,6 +33,7 @@ COMPILED: dict[str | None, int] = {
     "gamma/log": 3,
     "exponential/log": 3,
     "multinomial/softmax": 4,
+    "tweedie/log": 5,
 }
 _SOFTMAX = COMPILED["multinomial/softmax"]
 #: In the order of Local::Shape in native/kernels.hpp.
@@ -152,10 +153,11 @@ class NativeKernels:
         if family is None:
             return self._interpreted(batch, response, theta, intercept, hessian)
         rows = read_regression(batch, family, theta, intercept)
-        arguments = family, rows.target, rows.offset, rows.theta, intercept, hessian
+        shape = family, response.likelihood.variance_power, response.slope_share
+        arguments = *shape, rows.target, rows.offset, rows.theta, intercept, hessian
         classes = rows.theta.shape[1] + 1
-        totals, gradient, curve = self._call(_native.curvature, batch, rows.codes, classes, *arguments)
-        if not (np.isfinite(totals).all() and np.isfinite(gradient).all() and np.isfinite(curve).all()):
+        totals, gradient, curve, finite = self._call(_native.curvature, batch, rows.codes, classes, *arguments)
+        if not finite:
             blame(batch)  # otherwise the likelihood itself is out of range at this theta: a solver must see that
         return float(totals[0]), float(totals[1]), gradient, curve
 
@@ -320,7 +322,7 @@ class NativeKernels:
         places = read_order(order, batch)
         check_ridge(l2)
         steps = float(pace.step), float(pace.decay), float(pace.power), int(pace.first), int(pace.rows)
-        more = family, rows.target, rows.offset, rows.theta, intercept
+        more = family, response.likelihood.variance_power, rows.target, rows.offset, rows.theta, intercept
         last, total, totals = self._walk(
             batch, _native.descend, rows.codes, rows.theta.shape[1] + 1, places, *more, after=(steps, float(l2))
         )

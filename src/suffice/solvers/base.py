@@ -35,7 +35,9 @@ ROUNDED = 1e-6
 #: Most steps without a smaller decrement or a decrease of the value.
 IDLE = 3
 
-Capability = Literal["hessian", "hessian_diagonal", "hessian_product", "epoch", "dual", "sample", "columns"]
+Capability = Literal[
+    "hessian", "observed_hessian", "hessian_diagonal", "hessian_product", "epoch", "dual", "sample", "columns"
+]
 Product = Callable[[FloatArray], FloatArray]
 
 
@@ -65,6 +67,7 @@ class Objective(Protocol):
     =======================  ============================================  ==========================================
     ``"hessian"``            :meth:`value_gradient_hessian`                ``Newton``, ``CoordinateDescent``; the
                                                                            others for step sizes and the end
+    ``"observed_hessian"``   :meth:`value_gradient_observed`               ``Newton``
     ``"hessian_diagonal"``   :meth:`hessian_diagonal`                      ``TruncatedNewton``; the others for scales
     ``"hessian_product"``    :meth:`hessian_product`                       ``TruncatedNewton``
     ``"epoch"``              :meth:`SGDObjective.epoch`                    ``StochasticGradient``
@@ -128,6 +131,10 @@ class Objective(Protocol):
     def value_gradient_hessian(self, theta: FloatArray) -> ValueGradientHessian:
         """Return value, gradient and Hessian, or a positive semi-definite matrix near it (Fisher information)."""
         _raise_unsupported(self, "hessian")
+
+    def value_gradient_observed(self, theta: FloatArray) -> ValueGradientHessian:
+        """Return value, gradient and the Hessian itself, where :meth:`value_gradient_hessian` returns one near it."""
+        _raise_unsupported(self, "observed_hessian")
 
     def hessian_diagonal(self, theta: FloatArray) -> FloatArray:
         """Return the diagonal of the Hessian, in the shape of theta."""

@@ -53,16 +53,20 @@ class Symmetric:
         size = len(matrix)
         if size == 0:
             return cls(np.zeros(0), 0, np.zeros(0, dtype=bool), np.zeros((0, 0)), np.zeros((0, 0)), 1.0)
+        least = 64 * max(size, 10) * EPSILON if tolerance is None else tolerance
+        if size <= LARGE:
+            scale, factor, pivot = _native.scaled_cholesky(matrix, 16 * least)
+            if pivot > 16 * least:
+                return cls(scale, size, np.zeros(size, dtype=bool), factor, None, pivot)
         level = np.sqrt(np.maximum(matrix.diagonal(), 0.0))
         varies = bool((level > 0).all())
         scale = level if varies else np.where(level > 0, level, 1.0)
         scaled = matrix / scale / scale[:, None]
-        least = 64 * max(size, 10) * EPSILON if tolerance is None else tolerance
         if not np.isfinite(scaled).all():
             raise FloatingPointError("the Hessian is not finite")
-        if varies:
-            factor, pivot = _cholesky(scaled, 16 * least)
-            if factor is not None:
+        if varies and size > LARGE:
+            factor, pivot = _cholesky(scaled)
+            if pivot > 16 * least:
                 return cls(scale, size, np.zeros(size, dtype=bool), factor, None, pivot)
         values, vectors = eigh(scaled, check_finite=False)
         known = values > least * max(float(values.max(initial=0.0)), EPSILON)
@@ -138,18 +142,13 @@ class Symmetric:
         return np.ascontiguousarray(upper[::-1, ::-1])
 
 
-def _cholesky(matrix: FloatArray, least: float) -> tuple[FloatArray | None, float]:
-    """Return the lower factor of a matrix, and its smallest pivot; None if that is not above the tolerance."""
-    if len(matrix) <= LARGE:
-        factor = np.array(matrix, order="C")
-        pivot = float(_native.cholesky(factor, least))
-    else:
-        try:
-            factor = np.ascontiguousarray(cholesky(matrix, lower=True, check_finite=False))
-        except np.linalg.LinAlgError:
-            return None, 0.0
-        pivot = float(np.diagonal(factor).min()) ** 2
-    return (factor, pivot) if pivot > least else (None, pivot)
+def _cholesky(matrix: FloatArray) -> tuple[FloatArray, float]:
+    """Return the lower factor of a large matrix, and its smallest pivot; 0 if there is no factor."""
+    try:
+        factor = np.ascontiguousarray(cholesky(matrix, lower=True, check_finite=False))
+    except np.linalg.LinAlgError:
+        return matrix, 0.0
+    return factor, float(np.diagonal(factor).min()) ** 2
 
 
 def dependencies(matrix: FloatArray, tolerance: float | None = None) -> list[tuple[int, list[int]]]:
@@ -287,5 +286,6 @@ def predicts_change(before: FloatArray, after: FloatArray, step: FloatArray, cha
     >>> predicts_change(one, two, step, np.array([[1.5]])), predicts_change(one, one, step, np.array([[1.5]]))
     (True, False)
     """
-    along = [float(flat(step) @ hessian @ flat(step)) for hessian in (before, after)]
-    return (1 - NEARLY) * min(along) <= inner(step, change) <= (1 + NEARLY) * max(along)
+    way = flat(step)
+    one, two = inner(before @ way, way), inner(after @ way, way)
+    return (1 - NEARLY) * min(one, two) <= inner(step, change) <= (1 + NEARLY) * max(one, two)

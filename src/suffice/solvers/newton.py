@@ -18,7 +18,10 @@ HALVINGS = 50
 
 @dataclass(frozen=True)
 class Newton:
-    """Newton's method: theta := theta - H(theta)^-1 gradient, with the (expected) Hessian H, halving the step.
+    """Newton's method: theta := theta - H(theta)^-1 gradient, halving the step.
+
+    H is the expected Hessian (Fisher scoring); the observed one if the objective has both, as for gamma and Tweedie
+    responses under the log link, where fewer steps are needed and one more pass returns the expected one at the end.
 
     Converged: the linear predictors are within a few ``tol`` of the optimum, relative to their scale, and theta is
     within ``1e4 tol`` standard errors: see :class:`~suffice.solvers.base.Convergence`.
@@ -45,13 +48,16 @@ class Newton:
         trace = trace or Trace.of(objective)
         test = Convergence.of(objective, self.tol, start.size)
         theta = np.array(start, dtype=np.float64)
-        here = objective.value_gradient_hessian(theta)
+        observed = objective.supports("observed_hessian", start)
+        evaluate = objective.value_gradient_observed if observed else objective.value_gradient_hessian
+        here = evaluate(theta)
         trace.add(theta, here.value, here.gradient)
         decrease = np.inf
 
         def solution(converged: bool, reason: str) -> Solution:
             steps = tuple(trace.steps)
-            return Solution(theta, here.value, here.gradient, converged, reason, steps, here.hessian, trace.weight)
+            hessian = objective.value_gradient_hessian(theta).hessian if observed else here.hessian
+            return Solution(theta, here.value, here.gradient, converged, reason, steps, hessian, trace.weight)
 
         if not np.isfinite(here.value):
             return solution(False, "the value is not finite at the start")
@@ -73,7 +79,7 @@ class Newton:
             share = 1.0
             for _ in range(HALVINGS):
                 onward = theta + share * step
-                there = objective.value_gradient_hessian(onward)
+                there = evaluate(onward)
                 trace.add(onward, there.value, there.gradient)
                 falls = test.decreases(there.value, here.value, share * decrement)
                 share /= 2

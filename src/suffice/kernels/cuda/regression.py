@@ -35,7 +35,8 @@ def curvature(
     coef = rows.placed(theta[int(intercept) :])
     level = rows.placed(theta[0] if intercept else np.zeros(predictors))
     information = rows.zeros(0, 0)
-    if response.kernel in fused_curve.RESPONSES and rows.features <= fused_slopes.WIDEST_ROW:
+    is_expected = not (hessian and response.slope_share)
+    if response.kernel in fused_curve.RESPONSES and is_expected and rows.features <= fused_slopes.WIDEST_ROW:
         bends = rows.empty(rows.rows) if hessian else None
         slopes = fused_slopes.slope_one(rows, fused_curve.RESPONSES[response.kernel], coef[:, 0], level, bends)
         if bends is not None:
