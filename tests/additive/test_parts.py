@@ -12,6 +12,7 @@ import pytest
 
 from suffice import AdditiveClassifier, AdditiveRegressor
 from suffice.additive import parts
+from suffice.data.refusals import RowsInPartsError
 from suffice.generative.columns import read_columns
 
 
@@ -142,3 +143,10 @@ def test_scores_of_parts_are_those_of_rows_in_memory() -> None:
         here = model.score(x, target, weight, offset=offset)
         assert model.score(weighted(target)) == pytest.approx(here, rel=1e-10)
         assert here != model.score(x, target, weight)
+
+
+def test_explanations_of_parts_are_refused() -> None:
+    rows = table()
+    model = AdditiveRegressor(interactions=0).fit(lambda: batches(rows))
+    with pytest.raises(RowsInPartsError, match="explain reads all rows at once: give rows in memory"):
+        model.explain(lambda: (x for x, _ in batches(rows)))

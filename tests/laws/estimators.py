@@ -283,7 +283,7 @@ def enlarged(entry: Entry) -> Data:
     """Return an entry's rows again and again, with fractional weights and more columns: an engine cuts so many rows."""
     model, data = entry.make(), entry.draw()
     columns = {"numbers": 61, "counts": 60}.get(entry.x, 0)
-    if isinstance(model, LocallyWeightedRegression | CategoricalNB):
+    if isinstance(model, LocallyWeightedRegression | CategoricalNB | AdditiveClassifier | AdditiveRegressor):
         columns = 0
     width = columns + (data.x.shape[1] if entry.x != "texts" else min(map(len, data.x)))
     rows = SMALL // width + 1

@@ -29,7 +29,8 @@ from suffice.additive.parts import (
 from suffice.additive.scorer import AdditiveScorer
 from suffice.additive.terms import AdditiveTerm, pure_terms
 from suffice.data import as_dataset
-from suffice.data.dataset import Dataset, Piece, missing_targets, model_for_parts, read_again
+from suffice.data.dataset import Dataset, Piece, is_in_parts, missing_targets, model_for_parts, read_again
+from suffice.data.refusals import refused_in_parts
 from suffice.discriminative.class_weight import class_weights
 from suffice.discriminative.perceptron import ClassTotals
 from suffice.estimator import FittedParameters, accuracy_in_parts, row_wise, scored_dataset
@@ -231,6 +232,8 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
     def _contributions(self, X: Any) -> tuple[list[Column], list[FloatArray], list[list[Any]]]:
         """Return columns, the contribution of each term, (n, t) each, and the cells of its columns, by row."""
         check_is_fitted(self, "terms_")
+        if is_in_parts(X):
+            raise refused_in_parts("rows in memory", "explain", X)
         columns = self._read(X, reset=False)
         bins = encode_columns(columns, self._bins)
         parts = self.scorer().contributions(bins)
