@@ -17,6 +17,8 @@ from _pytest.fixtures import FixtureFunctionDefinition
 
 #: The version of scikit-learn, as in constraints.txt, whose tests the lists of differences describe.
 VERSION = "1.9"
+#: Groups of differences, with which their reasons start.
+GROUPS = ("by design", "message", "private", "rounding", "missing")
 
 
 def load_tests(
@@ -63,11 +65,17 @@ def load_tests(
     fixtures = {name: value for name, value in vars(tests).items() if isinstance(value, FixtureFunctionDefinition)}
     for test in chosen.values():
         test.pytestmark = [_with_list(mark) for mark in getattr(test, "pytestmark", [])]
-    return {**fixtures, **chosen, "test_every_difference_names_a_test": _test_every_difference_names_a_test}
+    return {
+        **fixtures,
+        **chosen,
+        "test_every_difference_names_a_test_and_a_group": _test_every_difference_names_a_test_and_a_group,
+    }
 
 
-def _test_every_difference_names_a_test(request: pytest.FixtureRequest) -> None:
+def _test_every_difference_names_a_test_and_a_group(request: pytest.FixtureRequest) -> None:
     assert request.module.UNMATCHED == []
+    reasons = request.module.DIFFERENCES.values()
+    assert [reason for reason in reasons if reason.partition(": ")[0] not in GROUPS] == []
 
 
 def _with_list(mark: pytest.Mark) -> pytest.Mark:

@@ -46,7 +46,6 @@ globals().update(
 
 DIFFERENCES = {
     "test_lda_predict": "by design: there is one solver; it takes shrinkage, and no covariance_estimator",
-    "test_lda_priors": "message: 'Priors' in upper case; and priors that do not sum to 1 are refused",
     "test_lda_transform": "by design: there is one solver, and it projects",
     "test_lda_store_covariance": "by design: the covariance is always there",
     "test_lda_shrinkage": "by design: no covariance_estimator, which needs the rows",
@@ -58,4 +57,5 @@ DIFFERENCES = {
     "test_qda_store_covariance": "by design: the covariance is always there",
     "test_qda_regularization": "by design: shrinkage instead of reg_param, and another error for singular covariances",
     "test_get_feature_names_out": "by design: columns are named after the class, gda0",
+    "test_lda_priors": "message: 'Priors' in upper case; and priors that do not sum to 1 are refused",
 }

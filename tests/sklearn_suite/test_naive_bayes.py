@@ -15,13 +15,13 @@ globals().update(
 )
 
 DIFFERENCES = {
-    "test_gnb_check_update_with_no_data": "private: _update_mean_variance",
     "test_gnb_partial_fit[float32]": "by design: sums are float64, so batches of float32 rows add up exactly",
     "test_NB_partial_fit_no_first_classes": "by design: the first batch need not say which classes will come",
     "test_discretenb_provide_prior": "by design: `classes` of a later batch may repeat or leave out classes",
-    "test_cnb": "message: it names the position and the value instead of '(input X)'",
     "test_categoricalnb": "by design: a category that was never seen, as a negative one, has its smoothed probability",
     "test_alpha": "by design: the warning comes where the probabilities are first read from the sums, not in fit",
+    "test_cnb": "message: it names the position and the value instead of '(input X)'",
     "test_alpha_vector": "message: it names the position and the value",
+    "test_gnb_check_update_with_no_data": "private: _update_mean_variance",
     "test_check_alpha": "private: _check_alpha",
 }

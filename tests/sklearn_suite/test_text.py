@@ -15,6 +15,6 @@ globals().update(
 )
 
 DIFFERENCES = {
-    "test_hashingvectorizer_nan_in_docs": "a TypeError names the position of what is no document",
+    "test_hashingvectorizer_nan_in_docs": "message: a TypeError names the position of what is no document",
     "test_vectorizer_string_object_as_input": "message: says how to give one document, and files",
 }
