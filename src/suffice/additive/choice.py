@@ -227,11 +227,12 @@ def _with_pairs(
 
 
 def _helps(fits: list[Backfit], at: int, rows: BinnedRows, scores: FloatArray, losses: FloatArray) -> bool:
-    """Whether the held-out loss is larger without a term."""
+    """Whether the held-out loss is larger without a term, by more than the standard error of the difference."""
     cell = fits[0].terms[at].cell_of(rows.bins)
     effect = np.concatenate([fit.values_of(at)[cell[fit.held[0] : fit.held[1]]] for fit in fits])
     difference = rows.losses(scores - effect) - losses
-    return bool((difference if rows.weight is None else difference * rows.weight).sum() > 0)
+    difference = difference if rows.weight is None else difference * rows.weight
+    return bool(difference.mean() > difference.std() / np.sqrt(len(difference)))
 
 
 def _fit_all(rows: BinnedRows, folds: list[Backfit], workers: Workers) -> Backfit:
