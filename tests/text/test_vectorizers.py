@@ -105,6 +105,16 @@ def test_a_vocabulary_that_is_given(vocabulary: Any):
     check_alike("count", {"vocabulary": vocabulary})
 
 
+def test_matrices_of_few_documents_are_valid_and_share_nothing():
+    vectorizer = CountVectorizer().fit(DOCUMENTS)
+    first, second = vectorizer.transform(DOCUMENTS[:2]), vectorizer.transform(DOCUMENTS[:2])
+    first.check_format(full_check=True)
+    first.data[:] = 7
+    first.resize(1, 3)
+    check_same(second, theirs.CountVectorizer().fit(DOCUMENTS).transform(DOCUMENTS[:2]))
+    check_same(vectorizer.transform(DOCUMENTS[:2]), second)
+
+
 def test_a_vocabulary_that_is_given_needs_no_fit():
     given_words = ["money", "now"]
     one, two = CountVectorizer(vocabulary=given_words), theirs.CountVectorizer(vocabulary=given_words)

@@ -308,7 +308,8 @@ class ThreadEngine(Engine):
         return self._map_parts(function, parts, threads)
 
     def _map_parts(self, function: Callable[[Batch, Kernels], R], parts: list[Batch], threads: int) -> Iterator[R]:
-        with _Tasks[R]() as tasks:
+        tasks: _Tasks[R] = _Tasks()
+        with tasks:
             for part in parts:
                 tasks.add(partial(named, function, part, self.kernels, 0))
             for _ in range(min(len(parts), threads) - 1):
@@ -319,7 +320,8 @@ class ThreadEngine(Engine):
 
     def _map_many(self, function: Callable[[Batch, Kernels], R], batches: Iterable[Batch]) -> Iterator[R]:
         threads = 1 if hasattr(_here, "is_worker") else 0  # not asked for yet
-        with _Tasks[R]() as tasks:
+        tasks: _Tasks[R] = _Tasks()
+        with tasks:
             for number, batch in enumerate(batches):
                 parts = _parts(function, batch)
                 is_small = batch.size < SMALL

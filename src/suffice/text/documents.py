@@ -15,6 +15,8 @@ from suffice.text.features import Features
 
 #: The number of documents of a batch.
 _BATCH = 1 << 16
+#: Types of texts, of which none is a path.
+_TEXTS = frozenset({str, bytes})
 
 
 class Documents:
@@ -69,7 +71,8 @@ def list_texts(X: Any) -> list[str | bytes]:
             "suffice.text.folder(path) or suffice.text.lines(path) for files"
         )
     texts = X if isinstance(X, list) else _list_column(X)
-    if any(issubclass(kind, Path) for kind in set(map(type, texts))):
+    kinds = set(map(type, texts))
+    if not kinds <= _TEXTS and any(issubclass(kind, Path) for kind in kinds):
         return [text.read_bytes() if isinstance(text, Path) else text for text in texts]
     return texts
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -40,6 +41,8 @@ PATTERNS = {
     r"\S+": ("chunks", 1),
 }
 _UNITS = {"char": "characters", "char_wb": "characters_in_words"}
+#: Up to this number of documents, CSR is made without the checks of its constructor.
+_FEW = 64
 #: A subclass that overrides one of these analyses documents in Python.
 _STEPS = tuple(
     (name, getattr(scikit_learn.CountVectorizer, name))
@@ -54,9 +57,20 @@ _NORMALISERS: dict[str, Callable[[Any], None]] = {
 def _as_configured(entries: Any, columns: Any, ends: Any, width: int) -> Any:
     """Return sorted rows as a CSR array or matrix: since scikit-learn 1.9, its configuration says which."""
     kind = sparse.csr_array if get_config().get("sparse_interface") == "sparray" else sparse.csr_matrix
-    found = kind((entries, columns, ends), shape=(len(ends) - 1, width))
+    rows = len(ends) - 1
+    if rows <= _FEW:
+        found = copy.copy(_no_counts(kind, rows, width))
+        found.data, found.indices, found.indptr = entries, columns, ends
+    else:
+        found = kind((entries, columns, ends), shape=(rows, width))
     found.has_canonical_format = True
     return found
+
+
+@lru_cache(maxsize=16)
+def _no_counts(kind: Any, rows: int, width: int) -> Any:
+    """Return CSR without entries, of which copies get their arrays: the constructor's checks take as long as a text."""
+    return kind((rows, width))
 
 
 @lru_cache(maxsize=64, typed=True)
