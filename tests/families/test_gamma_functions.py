@@ -42,9 +42,8 @@ def test_nothing_overflows(x):
 
 
 def test_log_gamma_in_other_libraries():
-    np.testing.assert_allclose(log_gamma(np, X), special.gammaln(X), rtol=1e-13, atol=1e-14)
     ours = log_gamma(array_api_strict, array_api_strict.asarray(X))
-    np.testing.assert_array_equal(np.asarray(ours), log_gamma(np, X))
+    np.testing.assert_allclose(np.asarray(ours), special.gammaln(X), rtol=1e-13, atol=1e-14)
 
 
 @pytest.mark.needs("torch")
@@ -52,4 +51,4 @@ def test_log_gamma_in_torch():
     import array_api_compat.torch as xp
     import torch
 
-    np.testing.assert_allclose(log_gamma(xp, torch.asarray(X)).numpy(), log_gamma(np, X), rtol=1e-13, atol=1e-14)
+    np.testing.assert_allclose(log_gamma(xp, torch.asarray(X)).numpy(), special.gammaln(X), rtol=1e-13, atol=1e-14)
