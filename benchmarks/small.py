@@ -41,6 +41,7 @@ def estimators() -> Iterator[tuple[str, Any, Any, Any, Any]]:
     numbers = slope + random.normal(size=ROWS)
     events = random.poisson(np.exp(slope / 3))
     positive = random.gamma(2.0, np.exp(slope / 3) / 2)
+    claims = positive * (random.random(ROWS) > 0.2)
     yield "GaussianNB", suffice.GaussianNB(), naive_bayes.GaussianNB(), x, two
     yield "MultinomialNB", suffice.MultinomialNB(), naive_bayes.MultinomialNB(), counts, two
     yield "ComplementNB", suffice.ComplementNB(), naive_bayes.ComplementNB(), counts, two
@@ -55,6 +56,7 @@ def estimators() -> Iterator[tuple[str, Any, Any, Any, Any]]:
     yield "LogisticRegression of 3 classes", suffice.LogisticRegression(), linear_model.LogisticRegression(), x, three
     yield "PoissonRegressor", suffice.PoissonRegressor(), linear_model.PoissonRegressor(), x, events
     yield "GammaRegressor", suffice.GammaRegressor(), linear_model.GammaRegressor(), x, positive
+    yield "TweedieRegressor", suffice.TweedieRegressor(power=1.5), linear_model.TweedieRegressor(power=1.5), x, claims
     yield "Perceptron", suffice.Perceptron(), linear_model.Perceptron(), x, two
 
 
