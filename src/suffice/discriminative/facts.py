@@ -130,7 +130,7 @@ def facts_of(
     elif response.likelihood.has_dispersion:
         both = deviance, null_deviance
         at = [known or (each / likelihood.weight if response.family.name in AT_DEVIANCE else found) for each in both]
-        bases = {each: _base_at(likelihood, each, terms.logs) if each > 0 else np.nan for each in at}
+        bases = {each: _base_at(likelihood, each, terms.logs) if each > 0 else np.nan for each in set(at)}
         full = [
             (best - each / 2) / scale + bases[scale] if scale > 0 else np.nan
             for each, scale in zip(both, at, strict=True)

@@ -151,13 +151,15 @@ def _far_centre(few: npt.NDArray[Any]) -> FloatArray | None:
     """
     few = few.astype(np.float64, copy=False)
     with np.errstate(invalid="ignore", over="ignore"):  # kernels raise for values that are not finite
-        mean, spread = few.mean(axis=0), few.std(axis=0)
+        mean = few.mean(axis=0)
+        away = few - mean
+        spread = np.sqrt((away * away).mean(axis=0))
     varies = (spread > 0) & np.isfinite(spread)
     far = (np.abs(mean) > FAR * spread) & varies
     near = (np.abs(mean) > NEAR * spread) & varies
     if near.sum() > max(1, far.sum()) and 2 * len(mean) < len(few):
         plain = np.column_stack([np.ones(len(few)), few[:, varies]])
-        moved = np.column_stack([np.ones(len(few)), (few - mean)[:, varies]])
+        moved = np.column_stack([np.ones(len(few)), away[:, varies]])
         if _dependent(moved) < _dependent(plain):
             far = near
     return np.where(far, mean, 0.0) if far.any() else None

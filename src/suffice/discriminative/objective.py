@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from suffice.data import EncodedDataset
 from suffice.families import Response
-from suffice.families.priors import ridge
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.descent import Ascent, Descent, Pace
@@ -30,7 +29,7 @@ from suffice.solvers.base import (
     ValueGradient,
     ValueGradientHessian,
 )
-from suffice.solvers.linear_algebra import EPSILON
+from suffice.solvers.linear_algebra import EPSILON, inner
 from suffice.solvers.stochastic import shuffled
 from suffice.statistics import Curvature, DiagonalMoments
 from suffice.statistics.base import FloatArray
@@ -132,10 +131,11 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
             if hessian:
                 information = _unpinned(information, pinned.shape, sums.total if self.intercept else 0.0)
         if self.l2 > 0:
-            penalty = ridge(theta, self._strength)
-            value, gradient = value + penalty.value, gradient + penalty.gradient
+            pull = self._strength * theta
+            value, gradient = value + inner(pull, theta) / 2, gradient + pull
             if hessian:
-                np.fill_diagonal(information, information.diagonal() + penalty.curvature.T.ravel())
+                diagonal = information.reshape(-1)[:: len(information) + 1].reshape(theta.shape[1], -1)  # a view
+                diagonal += self._strength.T
         if self.free is not None:
             gradient = gradient * self.free
             if hessian:

@@ -144,7 +144,10 @@ class Log(Link):
         return xp.log(mean)
 
     def _mean_and_slope(self, xp: Any, z: Any) -> tuple[Any, Any]:
-        mean = xp.exp(xp.clip(z, max=LARGEST_EXPONENT))
+        if isinstance(z, np.ndarray):  # several times as fast for few rows
+            mean = np.exp(np.minimum(z, LARGEST_EXPONENT))
+        else:
+            mean = xp.exp(xp.clip(z, max=LARGEST_EXPONENT))
         return mean, mean
 
 

@@ -100,22 +100,31 @@ class Tweedie(Family):
         largest = y ** (2 - p) / (phi * (2 - p))  # the j of the largest term, or near it
         found = np.empty_like(y)
         order = np.argsort(largest)
-        for block in np.array_split(order, -(-len(y) // _BLOCK)):
+        for begin in range(0, len(y), _BLOCK):
+            block = order[begin : begin + _BLOCK]
             centre = np.maximum(np.floor(largest[block]), 1.0)
             width = np.sqrt(centre / (1 + alpha))  # the standard deviation of j, as weighted by the terms
             step = np.where(width > _FAR, np.floor(width / 3), 1.0)  # the terms are smooth: a subset gives the same sum
             down, up = np.minimum(_FAR * width, centre - 1) / step, (_FAR * width + 10) / step
-            j = centre[:, None] + step[:, None] * np.arange(-np.ceil(down.max()), np.ceil(up.max()) + 1)
-            there = j >= 1
-            j = np.where(there, j, 1.0)
-            terms = np.where(
-                there, j * log_z[block, None] - scipy.special.gammaln(j + 1) - scipy.special.gammaln(alpha * j), -np.inf
-            )
+            away = np.arange(-np.ceil(down.max()), np.ceil(up.max()) + 1)
+            first, last = max(centre.min() + away[0], 1.0), centre.max() + away[-1]
+            if (step == 1).all() and last - first < 2 * len(away):  # the same j for all values: fewer log-gammas
+                j = np.arange(first, last + 1)
+                terms = j * log_z[block, None] - (scipy.special.gammaln(j + 1) + scipy.special.gammaln(alpha * j))
+            else:
+                j = centre[:, None] + step[:, None] * away
+                there = j >= 1
+                j = np.where(there, j, 1.0)
+                terms = j * log_z[block, None] - (scipy.special.gammaln(j + 1) + scipy.special.gammaln(alpha * j))
+                terms = np.where(there, terms, -np.inf)
             top = terms.max(axis=1)
             found[block] = top + np.log(step * np.exp(terms - top[:, None]).sum(axis=1))
         found -= np.log(y)
-        saddlepoint = -self.saturated(y) / phi - 0.5 * np.log(2 * np.pi * phi * y**p)
-        return np.where(largest > _MANY, saddlepoint, found)
+        many = largest > _MANY
+        if many.any():
+            saddlepoint = -self.saturated(y) / phi - 0.5 * np.log(2 * np.pi * phi * y**p)
+            found = np.where(many, saddlepoint, found)
+        return found
 
     def log_partition(self, eta: npt.ArrayLike) -> FloatArray:
         """Return mean^(2 - power) / (2 - power)."""
