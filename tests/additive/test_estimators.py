@@ -106,7 +106,7 @@ def test_a_model_is_saved_and_read_with_the_same_predictions(frame: Any, tmp_pat
     read = suffice.load(tmp_path / "model")
     np.testing.assert_array_equal(read.predict_proba(given), model.predict_proba(given))
     assert [term.name for term in read.terms_] == [term.name for term in model.terms_]
-    assert read.solution_ == model.solution_
+    assert read.solution_ == model.solution_._replace(seconds=0.0)  # the same fit writes the same file
     assert read.classes_.tolist() == ["no", "yes"]
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict_proba(given), model.predict_proba(given))

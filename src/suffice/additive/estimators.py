@@ -318,7 +318,7 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
                 "features": self.n_features_in_,
                 "feature_names": parameters.feature_names(self),
                 **columns_and_terms,
-                "solution": self.solution_._asdict(),
+                "solution": self.solution_._replace(seconds=0.0)._asdict(),  # the same fit writes the same file
                 **self._more_settings(),
             },
             statistics={},

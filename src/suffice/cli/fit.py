@@ -305,9 +305,10 @@ def show_fit(model: Any, name: str) -> None:
     best, others = model.candidates_[0], [each for each in model.candidates_[1:] if not each.why]
     comparison = ""
     if model.model == "auto" and others:
-        gap = others[0].loss - best.loss
-        close = gap < max(best.spread, others[0].spread)
-        comparison = f": {'about as good as' if close else 'better than'} {others[0].model}"
+        lowest = min([best, *others], key=lambda each: each.loss)
+        comparison = f": better than {others[0].model}"
+        if lowest is not best:
+            comparison = f": simplest within one standard error of {lowest.model}"
     print_line(f"{'chosen' if model.model == 'auto' else 'fitted'}: {best.model} ({best.title}){comparison}", "bold")
     if model.rows_ < _FEW:
         say(f"{counted(model.rows_, 'row')} are too few to compare models", "warning")

@@ -46,8 +46,8 @@ def candidates_section(data: ReportData) -> Section:
     )
     caption = f"Points are the mean {loss_name} ({gloss}); error bars are one standard error."
     introduction = [
-        f"{format_count(len(candidates), 'model')} were compared by {data.model.folds}-fold cross-validation.",
-        f"The model of lowest {loss_name} was selected: {model_type.name}, {model_type.title}.",
+        f"{format_count(len(candidates), 'model')} were compared by cross-validation{_held_out(fitted[0])}.",
+        f"{_choice(fitted, loss_name)}: {model_type.name}, {model_type.title}.",
         _ties(fitted),
     ]
     content = {
@@ -63,11 +63,22 @@ def _format_loss(candidate: Candidate) -> str:
     return f"{loss} ± {format_digits(candidate.spread, 2)}" if np.isfinite(candidate.spread) else loss
 
 
+def _held_out(candidate: Candidate) -> str:
+    return f", on {format_count(candidate.rows, 'held-out row')}" if candidate.rows else ""
+
+
+def _choice(fitted: list[Candidate], loss_name: str) -> str:
+    """Return how the model was selected."""
+    best = min(fitted, key=lambda each: each.loss)
+    if best.model == fitted[0].model:
+        return f"The model of lowest {loss_name} was selected"
+    return f"The simplest model within one standard error of the lowest {loss_name}, that of {best.model}, was selected"
+
+
 def _ties(fitted: list[Candidate]) -> str:
-    """Return a sentence on the models within one standard error of the best."""
-    best = fitted[0]
-    close = [each.model for each in fitted[1:] if each.loss - best.loss < np.nan_to_num(max(best.spread, each.spread))]
-    return f"Within one standard error of it: {format_names(close)}." if close else ""
+    """Return a sentence on the models that are not clearly worse than the best, row by row."""
+    close = [each.model for each in fitted[1:] if each.behind_error and each.behind <= each.behind_error]
+    return f"Within one standard error of the lowest loss: {format_names(close)}." if close else ""
 
 
 def _candidates_table(candidates: list[Candidate], loss_name: str) -> Table:

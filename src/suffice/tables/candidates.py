@@ -6,8 +6,10 @@ from suffice.model_types import MODEL_TYPES, ModelType, models_of
 from suffice.tables.errors import UsageError, nearest
 from suffice.tables.schema import Schema
 
-#: Largest number of classes for softmax and additive models, whose fits to more classes take too long.
+#: Largest number of classes for softmax regression, whose fits to more classes take too long.
 MANY = 10
+#: Largest number of classes, and of features times classes, for additive models.
+_ADDITIVE_CLASSES, _ADDITIVE_SCORES = 30, 1000
 
 
 def find_model_type(name: str, schema: Schema) -> ModelType:
@@ -31,12 +33,13 @@ def candidates(schema: Schema, classes: int, rows: int) -> list[ModelType]:
     numbers = kinds & {"numeric", "count"}
     if schema.task != "classes":
         names = ["poisson", "linear"] if schema.task == "counts" else ["linear"]
-        names += ["additive"] if numbers else []
+        names += ["additive"]
         near = schema.task == "numbers" and rows <= 2000 and len(schema.features) <= 5 and kinds <= {"numeric", "count"}
         return [MODEL_TYPES[name] for name in [*names, *(["local"] if near else [])]]
     plain = kinds != {"text"}
     names = ["nb", *(["gda", "gda-full"] if numbers else [])]
     names += ["logistic"] if plain else []
     names += ["softmax"] if plain and 2 < classes <= MANY else []
-    names += ["additive"] if numbers and classes <= MANY else []
+    scores = len(schema.features) * (classes if classes > 2 else 1)
+    names += ["additive"] if plain and classes <= _ADDITIVE_CLASSES and scores <= _ADDITIVE_SCORES else []
     return [MODEL_TYPES[name] for name in [*names, *(["text"] if "text" in kinds else [])]]

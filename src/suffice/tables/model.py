@@ -31,17 +31,18 @@ class TableModel(FittedTable, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     model
-        ``"auto"`` selects the model with the lowest cross-validated loss. For classes: ``"nb"``, ``"gda"``,
-        ``"gda-full"``, ``"logistic"``, ``"softmax"``, ``"additive"`` (functions of columns and of pairs of columns),
-        ``"local"``, ``"text"``. For numbers: ``"linear"``, ``"additive"``, ``"local"``. For counts: ``"poisson"`` and
-        those for numbers.
+        ``"auto"`` selects the simplest model within one standard error of the lowest cross-validated loss. For classes:
+        ``"nb"``, ``"gda"``, ``"gda-full"``, ``"logistic"``, ``"softmax"``, ``"additive"`` (functions of columns and of
+        pairs of columns), ``"local"``, ``"text"``. For numbers: ``"linear"``, ``"additive"``, ``"local"``. For counts:
+        ``"poisson"`` and those for numbers.
     columns
         Kinds by column, instead of the inferred ones: "numeric", "count", "boolean", "category", "date", "text" or
         "ignore".
     task
         ``"classes"``, ``"numbers"`` or ``"counts"``; inferred from the target by default.
     folds
-        Number of cross-validation folds.
+        Number of cross-validation folds. If rows times features times classes are more than 160,000, fewer of them are
+        held out.
     most_rows
         Maximum number of rows, drawn at random, that regressions and other models without sums are fitted to. None: all
         rows. ``"auto"``: all rows if rows times parameters are at most 2e9 (100 million rows of 20 numbers), else
@@ -66,7 +67,7 @@ class TableModel(FittedTable, BaseEstimator):  # type: ignore[misc]
     ----------
     schema_ : the columns and their kinds
     model_ : the name of the model
-    candidates_ : cross-validated losses of the models, the best first; one entry if the model was given
+    candidates_ : cross-validated losses of the models, the chosen one first; one entry if the model was given
     classes_ : (k,), if the task is classes
     rows_, skipped_ : number of rows learned, and of rows without a target, which are skipped
     fitted_rows_ : number of rows that the model was fitted to

@@ -28,6 +28,11 @@ _PLENTY = 100
 _NEAR_ROWS = 500
 #: Least relative improvement of the loss for another penalty.
 _WORTH = 0.005
+#: Rows times features times predictors that are learned anew in a cross-validation: of larger tables, fewer folds are
+#: held out.
+_WORK = 800_000
+#: Models, the simplest first: the simplest within one standard error of the best is chosen.
+SIMPLEST_FIRST = ("text", "nb", "gda", "poisson", "linear", "logistic", "softmax", "gda-full", "additive", "local")
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ class Candidate:
         The loss on held-out rows: mean of -log p(y | x) for classes, root mean squared error for numbers, mean Poisson
         deviance for counts. NaN if the model could not be fitted.
     spread
-        The standard error of the loss over the folds.
+        The standard error of the loss over the held-out rows.
     measures
         Other measures, by name.
     seconds
@@ -59,6 +64,11 @@ class Candidate:
         Penalty of the coefficients of a regression.
     columns
         Number of columns of the design matrix, if it has one.
+    behind, behind_error
+        How much larger the mean loss of a row is than that of the model with the lowest loss, over the same held-out
+        rows (squared errors for numbers), and the standard error of this difference.
+    rows
+        Number of held-out rows.
     """
 
     model: str
@@ -72,6 +82,9 @@ class Candidate:
     temperature: float = 1.0
     penalty: float = 1.0
     columns: int = 0
+    behind: float = 0.0
+    behind_error: float = 0.0
+    rows: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +96,7 @@ class CrossValidation:
     places: npt.NDArray[np.int64]  # the fold of each row
     task: Task
     labels: Labels
+    held: int | None = None  # how many folds are held out, one after another; None: all
 
     def __getitem__(self, rows: Any) -> CrossValidation:
         return replace(self, sample=self.sample[rows], values=self.values[rows], places=self.places[rows])
@@ -91,6 +105,11 @@ class CrossValidation:
     def folds(self) -> list[npt.NDArray[np.int64]]:
         """The row indices of each fold."""
         return [np.flatnonzero(self.places == fold) for fold in range(int(self.places.max()) + 1)]
+
+    @property
+    def tested(self) -> npt.NDArray[np.bool_]:
+        """Whether each row is held out once."""
+        return np.ones(len(self.places), dtype=bool) if self.held is None else self.places < self.held
 
 
 def assign_folds(values: npt.NDArray[Any], folds: int, random: np.random.Generator) -> npt.NDArray[np.int64]:
@@ -111,71 +130,117 @@ def evaluate_candidates(
     seed: int = 0,
     watch: Watch | None = None,
 ) -> list[Candidate]:
-    """Return the cross-validated losses of models, the best first; those that cannot be fitted come last.
+    """Return the cross-validated losses of models, the chosen one first; those that cannot be fitted come last.
 
-    Models that are fitted from sums are summed once per fold, and the sums of the other folds are added; others are
-    refitted for each fold.
+    Chosen is the simplest model within one standard error of the lowest loss: the standard error of the difference, row
+    by row. Models that are fitted from sums are summed once per fold, and the sums of the other folds are added; others
+    are refitted for each fold. Of a table with many rows and classes, only some folds are held out.
     """
     folds = max(2, min(folds, len(values) // 2))
     random = np.random.default_rng(seed)
-    trial = CrossValidation(sample, values, assign_folds(values, folds, random), task, labels)
-    few = trial if len(values) <= _NEAR_ROWS else trial[np.sort(random.choice(len(values), _NEAR_ROWS, replace=False))]
-    found = []
+    work = len(values) * len(sample.features) * (len(labels) if len(labels) > 2 else 1)
+    held = min(max(_WORK // max(work, 1), 1), folds)
+    trial = CrossValidation(sample, values, assign_folds(values, folds, random), task, labels, held)
+    few_rows = np.arange(len(values))
+    if len(values) > _NEAR_ROWS:
+        few_rows = np.sort(random.choice(len(values), _NEAR_ROWS, replace=False))
+    few = trial[few_rows]
+    found: list[tuple[Candidate, FloatArray]] = []
     for number, model_type in enumerate(model_types):
         if watch is not None:
             watch(f"trying {model_type.name}", number, len(model_types))
         start = time.perf_counter()
+        losses = np.full(len(values), np.nan)
         try:
-            candidate = _tune_penalty(model_type, few if model_type.reads == "near" else trial)
+            near = model_type.reads == "near"
+            candidate, some = _tune_penalty(model_type, few if near else trial)
+            losses[few_rows if near else slice(None)] = some
         except (ValueError, ArithmeticError, np.linalg.LinAlgError, MemoryError) as error:
             why = (str(error) or type(error).__name__).splitlines()[0]
             candidate = Candidate(model_type.name, model_type.title, model_type.generative, np.nan, np.nan, why=why)
-        found.append(replace(candidate, seconds=time.perf_counter() - start))
-    return sorted(found, key=lambda each: (np.isnan(each.loss), each.loss))
+        found.append((replace(candidate, seconds=time.perf_counter() - start), losses))
+    return choose_simplest(found)
 
 
-def _tune_penalty(model_type: ModelType, trial: CrossValidation) -> Candidate:
-    """Return the cross-validated loss of a model with the best penalty."""
-    best = _evaluate(model_type, 1.0, trial)
+def choose_simplest(found: Sequence[tuple[Candidate, FloatArray]]) -> list[Candidate]:
+    """Return candidates in the order of their losses, after the simplest within one standard error of the lowest.
+
+    Parameters
+    ----------
+    found
+        Each candidate, with its loss of each row; NaN of rows that were not held out.
+
+    Examples
+    --------
+    >>> simple = Candidate("nb", "", True, 1.1, 0.5), np.array([1.0, 1.2, np.nan])
+    >>> best = Candidate("logistic", "", False, 1.0, 0.5), np.array([1.2, 0.8, np.nan])
+    >>> [(each.model, round(each.behind, 3), round(each.behind_error, 3)) for each in choose_simplest([best, simple])]
+    [('nb', 0.1, 0.3), ('logistic', 0.0, 0.0)]
+    """
+    ranked = sorted(found, key=lambda each: (np.isnan(each[0].loss), each[0].loss))
+    compared = []
+    for candidate, losses in ranked:
+        gap = losses - ranked[0][1]
+        gap = gap[~np.isnan(gap)]
+        if len(gap) > 1:
+            error = float(gap.std(ddof=1) / np.sqrt(len(gap)))
+            candidate = replace(candidate, behind=float(gap.mean()), behind_error=error)
+        compared.append(candidate)
+    near = [each for each in compared if not each.why and each.behind <= each.behind_error]
+    chosen = min(near, key=lambda each: SIMPLEST_FIRST.index(each.model), default=compared[0])
+    return [chosen, *(each for each in compared if each is not chosen)]
+
+
+def _tune_penalty(model_type: ModelType, trial: CrossValidation) -> tuple[Candidate, FloatArray]:
+    """Return the cross-validated loss of a model with the best penalty, and that of each row."""
+    best, losses = _evaluate(model_type, 1.0, trial)
     if not model_type.is_penalised or len(trial.values) >= _PLENTY * best.columns:
-        return best
+        return best, losses
     for step in (0.1, 10.0):  # decrease the penalty while that helps; if it does not, increase it
         while _WEAKEST <= best.penalty * step <= _STRONGEST:
-            other = _evaluate(model_type, best.penalty * step, trial)
+            other, others = _evaluate(model_type, best.penalty * step, trial)
             if not other.loss < best.loss * (1 - _WORTH):
                 break
-            best = other
+            best, losses = other, others
         if best.penalty != 1.0:
             break
-    return best
+    return best, losses
 
 
-def _evaluate(model_type: ModelType, penalty: float, trial: CrossValidation) -> Candidate:
+def _evaluate(model_type: ModelType, penalty: float, trial: CrossValidation) -> tuple[Candidate, FloatArray]:
+    """Return the cross-validated loss of a model, and that of each row; NaN of rows that are not held out."""
     from suffice.metrics import LOSSES, row_losses
 
     scores, columns = predict_held_out(model_type, penalty, trial)
-    task, values, folds = trial.task, trial.values, trial.folds
+    task, tested = trial.task, trial.tested
+    scores, values = scores[tested], trial.values[tested]
     temperature = 1.0
     if model_type.generative:
         temperature = fit_temperature(scores, values)
         scores = scores / temperature
     per_row = row_losses(task, scores, values)
-    means = {name: np.array([rows[fold].mean() for fold in folds]) for name, rows in per_row.items()}
-    finish = np.sqrt if task == "numbers" else np.asarray
-    loss = finish(means.pop(LOSSES[task]))
-    spread = float(loss.std(ddof=1) / np.sqrt(len(folds)))
-    others = {name: float(rows.mean()) for name, rows in means.items()}
-    return Candidate(
+    own = per_row.pop(LOSSES[task])
+    loss, spread = float(own.mean()), float(own.std() / np.sqrt(max(len(own) - 1, 1)))
+    if not np.isfinite(loss):
+        raise ValueError("the loss of held-out rows is not finite: rescale the target")
+    if task == "numbers":  # of the root of the mean, by the delta method
+        loss = loss**0.5
+        spread = spread / (2 * loss) if loss else 0.0
+    losses = np.full(len(tested), np.nan)
+    losses[tested] = own
+    candidate = Candidate(
         model_type.name,
         model_type.title,
         model_type.generative,
-        float(loss.mean()),
+        loss,
         spread,
-        others,
+        {name: float(rows.mean()) for name, rows in per_row.items()},
         temperature=temperature,
         penalty=penalty,
         columns=columns,
+        rows=len(own),
     )
+    return candidate, losses
 
 
 def fit_temperature(scores: FloatArray, values: npt.NDArray[Any]) -> float:
@@ -187,7 +252,10 @@ def fit_temperature(scores: FloatArray, values: npt.NDArray[Any]) -> float:
 
 
 def predict_held_out(model_type: ModelType, penalty: float, trial: CrossValidation) -> tuple[FloatArray, int]:
-    """Return the predictions of each row by the model of the other folds, and the number of columns."""
+    """Return the predictions of each row by the model of the other folds, and the number of columns.
+
+    Predictions of rows that are not held out are 0.
+    """
     sample, values, folds = trial.sample, trial.values, trial.folds
     blocks = [sample[fold] for fold in folds]
     found: FloatArray | None = None
@@ -200,7 +268,7 @@ def predict_held_out(model_type: ModelType, penalty: float, trial: CrossValidati
         for block, fold in zip(blocks, folds, strict=True):
             alone.append(copy.deepcopy(fresh))
             alone[-1].add(block, values[fold])
-    for number, fold in enumerate(folds):
+    for number, fold in enumerate(folds[: trial.held]):
         if model_type.exact:
             model, *others = alone[:number] + alone[number + 1 :]
             for other in others:
