@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,9 +13,11 @@ import scipy.sparse
 from sklearn.feature_selection import mutual_info_classif
 
 import suffice
+from suffice import AdditiveClassifier, AdditiveRegressor
 from suffice.tables import TableError, TableModel
 from suffice.tables.model_search import Candidate, choose_simplest
 from suffice.tables.predictors.additive import informative_words
+from suffice.tables.sql_export import to_sql
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +114,37 @@ def test_rows_are_neither_added_nor_forgotten(model: TableModel, table: pd.DataF
 def test_text_has_no_query(model: TableModel) -> None:
     with pytest.raises(TableError, match="'note' is text"):
         model.to_sql()
+
+
+def test_queries_of_pairs_predict_the_same(table: pd.DataFrame) -> None:
+    plain = table.drop(columns="note")
+    found = TableModel("additive").fit(plain, "late")
+    assert any(len(term.columns) == 2 for term in found.estimator_.terms_)
+    with duckdb.connect() as connection:
+        connection.register("data", plain)
+        rows = connection.sql(found.to_sql()).fetchnumpy()
+    np.testing.assert_allclose(rows["p_yes"], found.predict_proba(plain)[:, 1], rtol=1e-12)
+
+
+def test_queries_of_an_estimator_predict_the_same() -> None:
+    random = np.random.default_rng(1)
+    x = pd.DataFrame(random.normal(size=(600, 3)), columns=list("abc"))
+    classes = np.where(x["a"] * x["b"] > 0, np.where(x["c"] > 0, "u", "v"), "w")
+    x.loc[::10, "a"] = np.nan
+    for model in (AdditiveClassifier().fit(x, classes), AdditiveRegressor(interactions=0).fit(x, random.random(600))):
+        with duckdb.connect() as connection:
+            connection.register("data", x)
+            rows = connection.sql(to_sql(model, "data")).fetchnumpy()
+        if isinstance(model, AdditiveClassifier):
+            np.testing.assert_allclose(rows["p_u"], model.predict_proba(x)[:, 0], rtol=1e-12)
+        else:
+            np.testing.assert_allclose(rows["prediction"], model.predict(x), rtol=1e-12)
+
+
+def test_queries_of_an_estimator_of_categories_are_refused(table: pd.DataFrame) -> None:
+    model = AdditiveClassifier(interactions=0).fit(table[["job"]], table["late"])
+    with pytest.raises(ValueError, match="'job' holds categories: fit TableModel"):
+        to_sql(model, "data")
 
 
 def test_words_with_the_most_information_are_chosen() -> None:

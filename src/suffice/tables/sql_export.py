@@ -51,7 +51,7 @@ def to_sql(
     ----------
     estimator
         Naive Bayes (Gaussian, Bernoulli, multinomial, Poisson, categorical), a Gaussian discriminant, a linear,
-        logistic or softmax regression, a generalised linear model, or a model of a table.
+        logistic or softmax regression, a generalised linear model, an additive model of numbers, or a model of a table.
     table
         The name of the table; it is quoted. It may include a schema: ``shop.visits`` or ``"My Shop"."visits"``. A name
         with a dot is written in double quotes.
@@ -89,7 +89,18 @@ def to_sql(
     spoken = dialect_of(dialect)
     conditional = getattr(getattr(estimator, "joint_", None), "conditional", None)
     steps: list[list[tuple[str, str]]] = []
-    if isinstance(conditional, Product):
+    kinds: list[str]
+    scorer = scorer_of(estimator)
+    if isinstance(scorer, AdditiveScorer):
+        for name, bins in zip(names, scorer.columns, strict=True):
+            if bins.edges is None:
+                raise ValueError(f"column {name!r} holds categories: fit TableModel('additive'), which writes them")
+        places = [f"{unused_prefix(keep)}b{j}" for j in range(len(names))]
+        steps.append([(_number(name, spoken), place) for name, place in zip(names, places, strict=True)])
+        ordered = [bins.edges for bins in scorer.columns if bins.edges is not None]
+        steps.append([(number_bin(place, cuts, spoken), place) for place, cuts in zip(places, ordered, strict=True)])
+        cells, kinds = additive_cells(scorer, places, spoken), []
+    elif isinstance(conditional, Product):
         cells, kinds = _mixed_cells(estimator, names, spoken)
     elif isinstance(conditional, Categories):
         edges, kinds = getattr(estimator, "bin_edges_", None), []
