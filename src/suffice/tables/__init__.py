@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from suffice.tables.outlier_detection import Outlier, outliers
     from suffice.tables.schema import Feature, Field, Schema
     from suffice.tables.sql_export import to_sql
+    from suffice.tables.term_summary import TermSummary
 from suffice.tables.sources import Dialect, FetchWarning, Source, open_table
 
 #: Module of each public name. Names are imported on first use: reading a table imports no models.
@@ -26,6 +27,7 @@ _MODULES = {
     "Schema": "schema",
     "TableError": "errors",
     "TableModel": "model",
+    "TermSummary": "term_summary",
     "UsageError": "errors",
     "compare": "learning_curves",
     "fit": "model",
@@ -45,6 +47,7 @@ __all__ = [
     "Source",
     "TableError",
     "TableModel",
+    "TermSummary",
     "UsageError",
     "compare",
     "fit",

@@ -38,6 +38,14 @@ class TermSummary:
         What is predicted.
     notes
         Remarks below the table.
+
+    Examples
+    --------
+    >>> import suffice
+    >>> from suffice.demo import houses
+    >>> found = suffice.TableModel("additive", columns={"note": "ignore"}).fit(houses(), "price").summary()
+    >>> found.to_dict()["terms"][0]["name"], found.frame().columns.tolist()
+    ('area', ['term', 'cell', 'effect', 'std_error', 'share'])
     """
 
     scorer: AdditiveScorer
