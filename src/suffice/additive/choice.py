@@ -25,8 +25,9 @@ FINAL_CYCLES = 5
 MOST_ROWS = 50_000
 #: Folds by default: the first number, or the second from this many scores (rows times predictors) on.
 FOLDS, FEW_FOLDS, MANY_SCORES = 5, 3, 100_000
-#: Groups of bins per column: when pairs are ranked; and in a pair, GROUPS_PER_ROW * n^(1/3), within these bounds.
-RANKING_GROUPS, GROUPS_PER_ROW, FEWEST_GROUPS, MOST_GROUPS = 8, 1.3, 4, 32
+#: Groups of bins per column: when pairs are ranked; and in a pair, GROUPS_PER_ROW * n^(1/3), within these bounds, the
+#: last for more than two classes, each of which has values of its own.
+RANKING_GROUPS, GROUPS_PER_ROW, FEWEST_GROUPS, MOST_GROUPS, MOST_GROUPS_OF_CLASSES = 8, 1.3, 4, 32, 12
 #: Pairs are sought among this many columns at most, those with the largest effects.
 MOST_COLUMNS = 100
 #: With interactions="auto", most pairs: this many per column, and in all.
@@ -172,7 +173,8 @@ def _candidates(
 ) -> list[Term]:
     """Return the pairs whose cells have the largest gradients, given the terms of one column, on held-out rows."""
     missing = [bool(counts[j][MISSING] > 0) and bins[j].ordered for j in range(len(bins))]
-    most = int(np.clip(GROUPS_PER_ROW * len(sample) ** (1 / 3), FEWEST_GROUPS, MOST_GROUPS))
+    bound = MOST_GROUPS if sample.predictors == 1 else MOST_GROUPS_OF_CLASSES
+    most = int(np.clip(GROUPS_PER_ROW * len(sample) ** (1 / 3), FEWEST_GROUPS, bound))
     groups = [group_bins(bins[j], counts[j], most) for j in range(len(bins))]
     if not isinstance(interactions, str | int):
         return [pair_term(left, right, groups, bins, missing) for left, right in interactions]
