@@ -161,7 +161,10 @@ class Stager:
             there = torch.empty(host.shape, dtype=host.dtype, device=self.device)
             self._clear()
         else:
+            before = slot.placed.get(name)
             there = _room(torch, slot.placed, name, host.shape, host.dtype, device=self.device)
+            if slot.placed[name] is not before:  # memory that the compute stream has freed, and may not be done with
+                self._clear()
         return self._copy(there, host)
 
     def _copy(self, there: Array, host: Array) -> Array:
@@ -171,7 +174,7 @@ class Stager:
             return there.copy_(host, non_blocking=True)
 
     def _clear(self) -> None:
-        """Make the copy stream wait for the compute stream, which may still read the memory of a slot."""
+        """Make the copy stream wait for the compute stream, which may still use memory that was just allocated."""
         if self._stream is not None:  # on a GPU
             self._stream.wait_stream(self._torch.cuda.current_stream(self.device))
 
