@@ -191,7 +191,7 @@ def test_settings_that_make_no_sense() -> None:
         ({"covariance": "round"}, "'round'"),
         ({"shrinkage": 1.5}, "1.5"),
         ({"shrinkage": "lots"}, "'lots'"),
-        ({"shrinkage": "ledoit_wolf"}, r"'auto' \(Ledoit and Wolf's\).*'cv' \(chosen by held-out rows\)"),
+        ({"shrinkage": "ledoit"}, r"'ledoit_wolf' \(or 'auto'\).*'cv' \(chosen by held-out rows\)"),
         ({"shrinkage": "auto", "missing": "em"}, "complete rows; with missing='em' give a number"),
         ({"covariance": "diagonal", "shrinkage": "auto"}, "tied and full covariances; .*'cv'"),
         ({"n_components": 0}, "n_components must be a whole number of 1 or more, or None; got 0"),

@@ -205,7 +205,7 @@ def estimate_gaussians(
     structure
         The covariance structure.
     shrinkage
-        A share, "oas", "auto" or None.
+        A share, "oas", "ledoit_wolf" (or "auto") or None.
     prior
         The weights of the classes in a covariance that is the average of shrunk covariances, (k,); their shares of the
         rows by default.
@@ -218,7 +218,7 @@ def estimate_gaussians(
     if isinstance(statistics, DiagonalMoments):
         share = shrinkage_share(statistics, structure, shrinkage)
         return _independent(statistics, structure, share, unbiased)
-    if shrinkage == "auto":
+    if is_ledoit_wolf(shrinkage):
         moments, share = _shrunk_moments(statistics, structure, prior), 0.0
     else:
         moments, share = _pooled(statistics, structure), shrinkage_share(statistics, structure, shrinkage)
@@ -250,13 +250,18 @@ def _pooled(statistics: Any, structure: Structure) -> Any:
     return statistics.tied() if structure.tied and isinstance(statistics, FullMoments) else statistics
 
 
+def is_ledoit_wolf(shrinkage: object) -> bool:
+    """Whether a shrinkage is Ledoit and Wolf's; "auto" is scikit-learn's word for it."""
+    return isinstance(shrinkage, str) and shrinkage in ("auto", "ledoit_wolf")
+
+
 def shrinkage_share(statistics: Any, structure: Structure, shrinkage: Any) -> Any:
     """Return the shrinkage of each covariance, as a share."""
     if shrinkage is None:
         return 0.0
     if not isinstance(shrinkage, str):
         return float(shrinkage)
-    if shrinkage == "auto":
+    if is_ledoit_wolf(shrinkage):
         return shrink_standardised(statistics).share
     moments = _pooled(statistics, structure)
     rows = moments.weights.sum() if structure.tied else np.maximum(moments.weights, 1e-300)

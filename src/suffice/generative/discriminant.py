@@ -16,9 +16,16 @@ from suffice.families import MultivariateGaussian, SingularCovarianceError
 from suffice.families.gaussian import LOG_2PI
 from suffice.families.multivariate_gaussian import SingularGaussian
 from suffice.generative import em_missing, leave_one_out
-from suffice.generative.base import PriorsGiven, Tuned, is_auto
+from suffice.generative.base import PriorsGiven, Tuned
 from suffice.generative.conditional import Conditional, log_ratio
-from suffice.generative.correlated import STRUCTURES, Correlated, Structure, estimate_gaussians, shrinkage_share
+from suffice.generative.correlated import (
+    STRUCTURES,
+    Correlated,
+    Structure,
+    estimate_gaussians,
+    is_ledoit_wolf,
+    shrinkage_share,
+)
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.errors import NonFiniteError
@@ -49,12 +56,13 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         features), "spherical" and "tied_spherical" (one variance for all features).
     shrinkage
         The share, 0 to 1, of the mean variance in each variance, and what is taken from each covariance: a number;
-        "auto" for Ledoit and Wolf's estimate from the standardised rows of each class, as in scikit-learn: a "tied"
-        covariance is then the average of the classes' shrunk covariances, weighted by the priors; "oas" for the
-        oracle approximating shrinkage; "cv" to choose it by how well rows are predicted that were held out. "auto" and
-        "oas" are for "tied" and "full". With shrinkage there may be more features than rows. None for none: directions
-        in which rows of a class do not vary (constant features, linear combinations of others) are then left out of a
-        "tied" covariance, with a warning, as scikit-learn does; other covariances are refused.
+        "ledoit_wolf" for their estimate from the standardised rows of each class, which scikit-learn calls "auto", a
+        word that is taken too: a "tied" covariance is then the average of the classes' shrunk covariances, weighted by
+        the priors; "oas" for the oracle approximating shrinkage; "cv" to choose it by how well rows are predicted that
+        were held out. "ledoit_wolf" and "oas" are for "tied" and "full". With shrinkage there may be more features than
+        rows. None for none: directions in which rows of a class do not vary (constant features, linear combinations of
+        others) are then left out of a "tied" covariance, with a warning, as scikit-learn does; other covariances are
+        refused.
     priors
         The class priors, (k,), or a dictionary from class to prior; the classes' shares of the rows by default.
     missing
@@ -130,7 +138,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
     def __init__(
         self,
         covariance: Literal["tied", "full", "diagonal", "tied_diagonal", "spherical", "tied_spherical"] = "tied",
-        shrinkage: float | Literal["auto", "oas", "cv"] | None = None,
+        shrinkage: float | Literal["ledoit_wolf", "auto", "oas", "cv"] | None = None,
         priors: ClassPriors = None,
         *,
         missing: Literal["em"] | None = None,
@@ -153,7 +161,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
     # What to sum, and how to read it.
 
     def _summed_parameters(self) -> dict[str, Any]:
-        quartic = self._params.shrinkage if is_auto(self._params.shrinkage) else None
+        quartic = "auto" if is_ledoit_wolf(self._params.shrinkage) else None
         return {"covariance": self._params.covariance, "missing": self._params.missing, "shrinkage": quartic}
 
     def _check_settings(self) -> None:
@@ -163,9 +171,9 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         if self.missing not in (None, "em"):
             raise ValueError(f"missing must be None or 'em'; got {self.missing!r}")
         if isinstance(self.shrinkage, str):
-            if self.shrinkage not in ("auto", "oas", "cv"):
+            if self.shrinkage not in ("ledoit_wolf", "auto", "oas", "cv"):
                 raise ValueError(
-                    "shrinkage must be a number from 0 to 1, 'auto' (Ledoit and Wolf's), 'oas', 'cv' (chosen by "
+                    "shrinkage must be a number from 0 to 1, 'ledoit_wolf' (or 'auto'), 'oas', 'cv' (chosen by "
                     f"held-out rows) or None; got {self.shrinkage!r}"
                 )
             if self.shrinkage != "cv" and STRUCTURES[self.covariance].moments is DiagonalMoments:
@@ -173,10 +181,10 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
                     f"shrinkage={self.shrinkage!r} is for tied and full covariances; "
                     f"for covariance={self.covariance!r} give a number or 'cv'"
                 )
-            if self.shrinkage == "auto" and self.missing is not None:
+            if is_ledoit_wolf(self.shrinkage) and self.missing is not None:
                 raise ValueError(
-                    "shrinkage='auto' needs the fourth moments of complete rows; with missing='em' give a number, "
-                    "'oas' or 'cv'"
+                    f"shrinkage={self.shrinkage!r} needs the fourth moments of complete rows; with missing='em' give "
+                    "a number, 'oas' or 'cv'"
                 )
         elif self.shrinkage is not None and not 0 <= self.shrinkage <= 1:
             raise ValueError(f"shrinkage must be a number from 0 to 1; got {self.shrinkage!r}")
@@ -200,7 +208,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         return super()._sum_in_database(sums, labels) if self._params.missing is None else None
 
     def _summariser(self, labels: Labels) -> Callable[[Batch, Kernels], Statistics]:
-        if is_auto(self._params.shrinkage):
+        if is_ledoit_wolf(self._params.shrinkage):
             return QuarticMoments.over(labels)
         if self._structure.moments is DiagonalMoments:
             return DiagonalMoments.over(labels, self._params.missing == "em")
