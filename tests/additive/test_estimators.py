@@ -175,3 +175,15 @@ def test_models_are_neither_added_nor_reduced() -> None:
     assert not hasattr(model, "forget")
     with pytest.raises(AttributeError, match="cannot forget rows: its terms depend on all rows at once; fit again"):
         model.forget(x[:1], y[:1])
+
+
+def test_the_units_of_weights_and_targets_do_not_matter() -> None:
+    x, y = load_diabetes(return_X_y=True)
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, size=len(y))
+    expected = AdditiveRegressor().fit(x, y, sample_weight=weight).predict(x)
+    for unit in (1e-6, 1e6):
+        np.testing.assert_allclose(
+            AdditiveRegressor().fit(x, y, sample_weight=weight * unit).predict(x), expected, rtol=1e-6
+        )
+    small = AdditiveRegressor().fit(x, y * 1e-30, sample_weight=weight).predict(x)
+    np.testing.assert_allclose(small * 1e30, expected, rtol=1e-6)

@@ -147,6 +147,8 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
     def _fit_rows(self, encoded: EncodedRows, *, centre: float = 0.0, scale: float = 1.0, **family: Any) -> None:
         """Fit terms to the rows; the predictor is then multiplied by a scale, and a centre added."""
         bins, target, weight, offset = encoded
+        if weight is not None:  # penalties are estimated per row: the unit of the weights must not matter
+            weight = weight / weight.mean()
         rows = BinnedRows(bins, np.ascontiguousarray(target, dtype=np.float64), weight, offset, **family)
         names = [each.name for each in self._bins]
         monotone = self._monotone(names, rows.predictors)
@@ -426,7 +428,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):  # type: ignore[misc]
         y
             The class of each row.
         sample_weight
-            The weight of each row, 1 by default.
+            The weight of each row, 1 by default; only ratios of weights matter.
         offset
             A known part of each row's log-odds, (n,); two classes only.
         """
@@ -625,7 +627,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):  # type: ignore[misc]
         y
             The number of each row.
         sample_weight
-            The weight of each row, 1 by default.
+            The weight of each row, 1 by default; only ratios of weights matter.
         offset
             A known part of each row's predictor, (n,): for counts, the logarithm of the exposure.
         """
@@ -661,7 +663,8 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):  # type: ignore[misc]
             self._fit_rows(encoded, family="tweedie", power=POWERS[self.family])
             return
         centre = float(np.average(target, weights=weight))
-        scale = float(np.sqrt(np.average((target - centre) ** 2, weights=weight))) or 1.0
+        largest = float(np.abs(target - centre).max()) or 1.0  # squares of small numbers are 0
+        scale = largest * float(np.sqrt(np.average(((target - centre) / largest) ** 2, weights=weight))) or 1.0
         encoded = encoded._replace(target=(target - centre) / scale, offset=None if known is None else known / scale)
         self._fit_rows(encoded, centre=centre, scale=scale, family="gaussian")
 
