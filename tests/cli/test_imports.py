@@ -18,7 +18,7 @@ TABLE = "a,b,c,day,note,n,size,y\n" + "".join(
 #: Libraries that fits, and some predictions, need.
 ESTIMATORS = ("sklearn", "scipy.stats", "scipy.optimize")
 #: Libraries that a table of numbers, names and dates does not need, either.
-SLOW = (*ESTIMATORS, "pandas", "scipy", "narwhals", "pyarrow.compute", "rich")
+SLOW = (*ESTIMATORS, "pandas", "scipy", "narwhals", "pyarrow.compute", "rich", "numpy.f2py", "numpy.testing")
 #: Columns that a model does not read.
 NUMBERS = {"n": "ignore", "size": "ignore"}
 CLASSES = ("nb", "gda", "gda-full", "logistic", "softmax", "additive")

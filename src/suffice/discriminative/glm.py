@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
 
 import numpy as np
 import numpy.typing as npt
-from array_api_compat import array_namespace
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
@@ -33,7 +32,7 @@ from suffice.discriminative.penalties import Penalties, Scale, check_l1_ratio, c
 from suffice.discriminative.regression import Regression
 from suffice.estimator import keeps_precision, row_wise, scored_dataset
 from suffice.families import Family, NegativeBinomial, Response, Tweedie, as_family
-from suffice.families.links import Link
+from suffice.families.links import Link, array_namespace
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.libraries import beside

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
-import array_api_compat
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
@@ -15,7 +14,7 @@ from suffice.discriminative.cumulative import has_distribution, predictive_quant
 from suffice.discriminative.layout import Layout
 from suffice.discriminative.robust import blocks, predictor_covariance
 from suffice.families import Response
-from suffice.families.links import Inverse, Link, NegativeInverse, Power, share_covariance
+from suffice.families.links import Inverse, Link, NegativeInverse, Power, array_namespace, share_covariance
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.libraries import beside, taken
@@ -162,7 +161,7 @@ def mean_interval(response: Response, predictor: Any, reach: Any) -> tuple[Any, 
     >>> low.round(6), high.round(6)
     (array([0.5]), array([2.]))
     """
-    xp = array_api_compat.array_namespace(predictor)
+    xp = array_namespace(predictor)
     least, most = _domain(response.link)
     ends = [xp.clip(predictor[:, :1] + sign * reach[:, None], min=least, max=most) for sign in (-1.0, 1.0)]
     rest = predictor[:, 1:]

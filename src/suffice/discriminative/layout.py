@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import array_api_compat
 import numpy as np
 import numpy.typing as npt
 
 from suffice.data import EncodedDataset
+from suffice.families.links import array_namespace
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.libraries import beside, is_sparse
@@ -174,5 +174,5 @@ def _dependent(columns: FloatArray) -> int:
 def _floats(x: Any) -> Any:
     if isinstance(x, np.ndarray):
         return x.astype(np.float64, copy=False)
-    xp = array_api_compat.array_namespace(x)
+    xp = array_namespace(x)
     return xp.astype(x, xp.float64)

@@ -8,7 +8,6 @@ from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
-import array_api_compat
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, log_expit
@@ -22,6 +21,7 @@ from suffice.data import as_dataset
 from suffice.data.dataset import Piece
 from suffice.discriminative.local_fit import Answer, LocalRows, beside, check_rows, numbers, warn_of
 from suffice.estimator import FittedParameters, row_wise
+from suffice.families.links import array_namespace
 from suffice.kernels.libraries import joined
 from suffice.kernels.neighbourhood import Neighbourhood, Shape
 from suffice.statistics import Labels
@@ -215,7 +215,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
     def _add(self, X: Any, y: Any, sample_weight: Any) -> Self:
         x, y, sample_weight = self._gather(X, y, sample_weight, reset=False)
         known, weight = self._rows, validation.weights(sample_weight, x.shape[0])
-        x = joined([known.batch.x, array_api_compat.array_namespace(known.batch.x).asarray(x)])
+        x = joined([known.batch.x, array_namespace(known.batch.x).asarray(x)])
         old = self.classes_[known.targets[:, 0].astype(int)] if self.family == "bernoulli" else known.targets
         new = np.asarray(y)
         targets = np.concatenate([old if new.ndim > 1 or old.ndim == 1 else old[:, 0], new])

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from suffice import validation
 from suffice.data.dataset import missing_targets, wrong_length
+from suffice.families.links import array_namespace
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.engine import Execution, engine_for
@@ -271,7 +272,7 @@ def _some(queries: Batch, places: npt.NDArray[np.intp]) -> Batch:
     if isinstance(x, np.ndarray):
         x = x[places]
     else:
-        xp = array_api_compat.array_namespace(x)
+        xp = array_namespace(x)
         x = xp.take(x, xp.asarray(places, device=array_api_compat.device(x)), axis=0)
     return Batch(x, None if queries.y is None else queries.y[places], work=queries.work)
 
@@ -338,7 +339,7 @@ def beside(X: Any, answer: npt.NDArray[Any]) -> Any:
     """Return a result in the array library of the queries, on their device; string labels stay in NumPy."""
     if not is_foreign(X) or answer.dtype.kind not in "biuf":
         return answer
-    return array_api_compat.array_namespace(X).asarray(answer, device=array_api_compat.device(X))
+    return array_namespace(X).asarray(answer, device=array_api_compat.device(X))
 
 
 _GRID = 16  # bandwidths tried first, evenly spaced on a logarithmic scale
@@ -431,7 +432,7 @@ class LocalRows:
 
     @classmethod
     def _foreign(cls, x: Any, targets: FloatArray, weight: FloatArray | None) -> LocalRows:
-        xp, device = array_api_compat.array_namespace(x), array_api_compat.device(x)
+        xp, device = array_namespace(x), array_api_compat.device(x)
         x = xp.astype(x, xp.float64)
         y = xp.asarray(targets, device=device)
         scale = None if weight is None else xp.asarray(weight, device=device)
@@ -468,8 +469,8 @@ class LocalRows:
         home = self.batch.x
         if isinstance(home, np.ndarray):
             return to_host(x) if is_foreign(x) else x
-        xp, device = array_api_compat.array_namespace(home), array_api_compat.device(home)
-        if is_foreign(x) and array_api_compat.array_namespace(x) is xp:
+        xp, device = array_namespace(home), array_api_compat.device(home)
+        if is_foreign(x) and array_namespace(x) is xp:
             return array_api_compat.to_device(x, device)
         return xp.asarray(to_host(x) if is_foreign(x) else np.array(x), device=device)
 

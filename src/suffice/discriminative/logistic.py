@@ -6,7 +6,6 @@ import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from suffice import partitioned, validation
 from suffice.data import Dataset
@@ -27,6 +26,7 @@ from suffice.discriminative.penalties import Penalties, Scale, check_c, check_l1
 from suffice.discriminative.regression import Regression
 from suffice.estimator import row_wise
 from suffice.families import Response
+from suffice.families.links import array_namespace
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.inputs import Reading
 from suffice.statistics import Labels

@@ -8,11 +8,10 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, ClassVar, Self, TypeAlias, cast
 
-import array_api_compat
 import numpy as np
 import numpy.typing as npt
 
-from suffice.families.links import Link
+from suffice.families.links import Link, array_namespace
 from suffice.statistics.base import FloatArray
 
 RandomState: TypeAlias = "int | np.random.Generator | None"  # as a string: numpy.random is slow to import
@@ -38,7 +37,7 @@ def require(name: str, values: Any, fine: Any, words: str) -> None:
     """
     if isinstance(fine, np.ndarray | np.bool_) and fine.all():
         return
-    xp = array_api_compat.array_namespace(fine)
+    xp = array_namespace(fine)
     if bool(xp.all(fine)):
         return
     first = int(xp.argmin(xp.astype(xp.reshape(fine, (-1,)), xp.uint8)))

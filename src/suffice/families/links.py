@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import array_api_compat
-import array_api_compat.numpy
 import numpy as np
 import numpy.typing as npt
 
@@ -22,6 +21,20 @@ LARGEST_PREDICTOR = 1e100
 quiet = np.errstate(over="ignore", divide="ignore")
 
 
+def array_namespace(array: Any) -> Any:
+    """Return the module with the functions of the array API for the library of an array.
+
+    Examples
+    --------
+    >>> array_namespace(np.zeros(1)).__name__
+    'numpy'
+    """
+    # NumPy has these functions since 2.1. The copy in array_api_compat imports all of NumPy: testing, f2py and others.
+    if isinstance(array, np.ndarray) and hasattr(np, "__array_namespace_info__"):
+        return np
+    return array_api_compat.array_namespace(array)
+
+
 def arrays(values: Any) -> tuple[Any, Any]:
     """Return the namespace of an array and the array in float64; other values become NumPy arrays.
 
@@ -31,10 +44,10 @@ def arrays(values: Any) -> tuple[Any, Any]:
     array([1., 2.])
     """
     if isinstance(values, np.ndarray) and values.dtype == np.float64:
-        return array_api_compat.numpy, values
+        return array_namespace(values), values
     if not array_api_compat.is_array_api_obj(values):
         values = np.asarray(values, dtype=np.float64)
-    xp = array_api_compat.array_namespace(values)
+    xp = array_namespace(values)
     return xp, xp.astype(values, xp.float64, copy=False)
 
 
@@ -69,7 +82,7 @@ def normal_functions(values: Any) -> Any:
     if array_api_compat.is_numpy_array(values):
         return scipy.special
     if array_api_compat.is_torch_array(values):
-        return array_api_compat.array_namespace(values).special
+        return array_namespace(values).special
     library = type(values).__module__.partition(".")[0]
     raise TypeError(f"the probit link needs the normal distribution, which {library} lacks: use numpy, torch, or logit")
 

@@ -10,7 +10,18 @@ import array_api_compat
 import numpy as np
 
 from suffice.families.base import Family, hold_inside, require
-from suffice.families.links import LARGEST_EXPONENT, Cauchit, Cloglog, Link, Log, Logit, Power, Probit, to_host
+from suffice.families.links import (
+    LARGEST_EXPONENT,
+    Cauchit,
+    Cloglog,
+    Link,
+    Log,
+    Logit,
+    Power,
+    Probit,
+    array_namespace,
+    to_host,
+)
 from suffice.families.row_likelihood import Curve, RowLikelihood, held_inside, impossible
 from suffice.statistics.base import FloatArray
 
@@ -162,5 +173,5 @@ def _like(like: Any, values: Any) -> Any:
     """Return a NumPy array as an array of the library and on the device of another."""
     if isinstance(like, np.ndarray):
         return np.asarray(values, dtype=np.float64)
-    xp = array_api_compat.array_namespace(like)
+    xp = array_namespace(like)
     return xp.asarray(np.ascontiguousarray(values, dtype=np.float64), device=array_api_compat.device(like))

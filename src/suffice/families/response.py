@@ -6,7 +6,6 @@ import inspect
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-import array_api_compat
 import numpy as np
 import numpy.typing as npt
 
@@ -19,7 +18,7 @@ from suffice.families.exponential import Exponential
 from suffice.families.gamma import Gamma
 from suffice.families.gaussian import Gaussian
 from suffice.families.inverse_gaussian import InverseGaussian
-from suffice.families.links import LARGEST_PREDICTOR, Link, Power, arrays, quiet
+from suffice.families.links import LARGEST_PREDICTOR, Link, Power, array_namespace, arrays, quiet
 from suffice.families.multinomial import Multinomial
 from suffice.families.natural_likelihood import Canonical, NaturalLikelihood
 from suffice.families.negative_binomial import NegativeBinomial
@@ -348,7 +347,7 @@ def _in_short(value: Any) -> str:
 
 def _held(predictor: Any) -> tuple[Any, Any]:
     """Return the namespace of predictors and the predictors clipped at 1e100."""
-    xp: Any = array_api_compat.array_namespace(predictor)
+    xp: Any = array_namespace(predictor)
     if predictor.dtype != xp.float64 or len(predictor.shape) != 2:
         raise TypeError(f"predictor must be float64, (n, t); got {predictor.dtype}, {tuple(predictor.shape)}")
     if isinstance(predictor, np.ndarray):  # several times as fast for few rows

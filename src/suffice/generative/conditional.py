@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import array_api_compat
 import numpy as np
 import numpy.typing as npt
 
+from suffice.families.links import array_namespace
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.errors import NonFiniteError
@@ -108,7 +108,7 @@ class Linear(Conditional):
             return self._scored(batch, kernels, level, reading)
         joint = self._scored(batch, kernels, level, JOINT)
         barred = self.veto.scores(batch, kernels, np.zeros(self.classes))
-        xp = array_api_compat.array_namespace(joint)
+        xp = array_namespace(joint)
         return kernels.read_scores(xp.where(barred > _VETO, -xp.inf, joint), reading)
 
     def _scored(self, batch: Batch, kernels: Kernels, level: FloatArray, reading: Reading) -> Any:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
-import array_api_compat
 import numpy as np
 import numpy.typing as npt
 
+from suffice.families.links import array_namespace
 from suffice.generative.conditional import Conditional, Contributions, Linear, Theta
 from suffice.kernels import Batch, Engine
 from suffice.kernels.inputs import Reading
@@ -145,13 +145,13 @@ def _less_the_first(joint: Joint) -> Linear:
 
 def _second_of_two(differences: Linear, batch: Batch, kernels: Any) -> Any:
     scores = differences.scores(batch, kernels, np.zeros(differences.classes))
-    xp = array_api_compat.array_namespace(scores)
+    xp = array_namespace(scores)
     return xp.astype(scores > 0, xp.int8)
 
 
 def _score_together(linear: Linear, count: int, what: str, batch: Batch, kernels: Any) -> Any:
     scores = linear.scores(batch, kernels, np.zeros(linear.classes))
-    xp = array_api_compat.array_namespace(scores)
+    xp = array_namespace(scores)
     if what == "joint":
         return xp.reshape(scores, (scores.shape[0], count, -1))
     best = kernels.read_scores(xp.reshape(scores, (scores.shape[0] * count, -1)), Reading("best"))

@@ -11,6 +11,7 @@ import array_api_compat
 import numpy as np
 import numpy.typing as npt
 
+from suffice.families.links import array_namespace
 from suffice.families.links import to_host as to_host
 from suffice.kernels import errors
 from suffice.kernels.engine import Batch
@@ -26,7 +27,7 @@ ACCELERATOR_BLOCK_BYTES = 512 * 2**20
 def namespace_of(name: str, array: Array) -> Any:
     """Return the array API namespace of an argument; raise if it has none."""
     try:
-        return array_api_compat.array_namespace(array)
+        return array_namespace(array)
     except TypeError:
         kind = type(array).__name__
         if type(array).__module__.startswith("scipy.sparse"):

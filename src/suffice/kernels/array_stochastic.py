@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import array_api_compat
 import numpy as np
 import numpy.typing as npt
 
-from suffice.families.links import LARGEST_PREDICTOR
+from suffice.families.links import LARGEST_PREDICTOR, array_namespace
 from suffice.kernels import errors
 from suffice.kernels.array_blocks import Array, Block, Blocks, to_host
 from suffice.kernels.array_curvature import check_regression, design, targets
@@ -207,7 +206,7 @@ def _named_class(blocks: Blocks, z: Array, codes: npt.NDArray[Any]) -> npt.NDArr
 
 
 def _refuse_overflow(z: Array, places: Places, first: int) -> None:
-    xp = array_api_compat.array_namespace(z)
+    xp = array_namespace(z)
     if not xp.all(xp.isfinite(z)):
         bad = int(np.argwhere(~np.isfinite(to_host(z)))[0][0])
         raise errors.overflowing_scores(int(places[first + bad]))

@@ -10,7 +10,7 @@ import array_api_compat
 import numpy as np
 import numpy.typing as npt
 
-from suffice.families.links import to_host
+from suffice.families.links import array_namespace, to_host
 
 #: The libraries whose collections live in parts, and are not arrays; see :func:`suffice.data.register`.
 CLUSTERS: set[str] = {"dask", "pyspark"}
@@ -56,14 +56,14 @@ def is_foreign(x: Any) -> bool:
 
 def joined(arrays: Sequence[Any]) -> Any:
     """Return arrays of consecutive rows as one array of their library."""
-    return array_api_compat.array_namespace(arrays[0]).concat(arrays)
+    return array_namespace(arrays[0]).concat(arrays)
 
 
 def beside(x: Any, values: npt.NDArray[Any]) -> Any:
     """Return numbers of the host in the library and on the device of x."""
     if is_sparse(x) or isinstance(x, np.ndarray):
         return values
-    return array_api_compat.array_namespace(x).asarray(values, device=array_api_compat.device(x))
+    return array_namespace(x).asarray(values, device=array_api_compat.device(x))
 
 
 def dense(x: Any) -> npt.NDArray[np.float64]:
@@ -105,7 +105,7 @@ def to_float32(array: Any) -> Any:
     """
     if isinstance(array, np.ndarray):
         return array.astype(np.float32)
-    xp = array_api_compat.array_namespace(array)
+    xp = array_namespace(array)
     return xp.astype(array, xp.float32)
 
 
@@ -118,7 +118,7 @@ def logs_to_float32(array: Any) -> Any:
     array([-0.5,  0. ], dtype=float32)
     """
     narrow = to_float32(array)
-    xp = array_api_compat.array_namespace(narrow)
+    xp = array_namespace(narrow)
     return xp.where(narrow > -(2.0**-25), xp.zeros_like(narrow), narrow)
 
 
@@ -126,7 +126,7 @@ def named_classes(classes: npt.NDArray[Any], codes: Any) -> Any:
     """Return the classes of codes: in the codes' library if they are numbers, else in NumPy."""
     if isinstance(codes, np.ndarray) or classes.dtype.kind not in "biuf":
         return classes[np.asarray(codes if isinstance(codes, np.ndarray) else to_host(codes))]
-    return array_api_compat.array_namespace(codes).take(beside(codes, classes), codes)
+    return array_namespace(codes).take(beside(codes, classes), codes)
 
 
 def taken(array: Any, places: npt.NDArray[np.intp], axis: int = 0) -> Any:
@@ -134,5 +134,5 @@ def taken(array: Any, places: npt.NDArray[np.intp], axis: int = 0) -> Any:
     if array is None:
         return None
     if is_foreign(array):
-        return array_api_compat.array_namespace(array).take(array, beside(array, places), axis=axis)
+        return array_namespace(array).take(array, beside(array, places), axis=axis)
     return array[places] if axis == 0 else array[:, places]

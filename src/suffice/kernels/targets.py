@@ -7,6 +7,7 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
+from suffice.families.links import array_namespace
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.libraries import beside, is_foreign
 from suffice.statistics import Labels
@@ -19,7 +20,7 @@ def are_together(x: Any, y: Any) -> bool:
     """Whether x and y are arrays of one library other than NumPy, on one device."""
     if not (is_foreign(x) and is_foreign(y)):
         return False
-    same = array_api_compat.array_namespace(x) is array_api_compat.array_namespace(y)
+    same = array_namespace(x) is array_namespace(y)
     return bool(same and array_api_compat.device(x) == array_api_compat.device(y))
 
 
@@ -33,7 +34,7 @@ def discovered(y: Any) -> tuple[Labels, Any] | None:
     >>> labels.names, to_host(codes)
     ((3, 7), array([1, 0, 1]))
     """
-    xp = array_api_compat.array_namespace(y)
+    xp = array_namespace(y)
     if y.ndim != 1 or y.shape[0] == 0 or not xp.isdtype(y.dtype, ("bool", "integral")):
         return None
     if xp.isdtype(y.dtype, "bool"):
@@ -61,5 +62,5 @@ def all_finite(y: Any) -> bool:
     >>> all_finite(xp.asarray([1.0, float("nan")]))
     False
     """
-    xp = array_api_compat.array_namespace(y)
+    xp = array_namespace(y)
     return bool(xp.all(xp.isfinite(y)))
