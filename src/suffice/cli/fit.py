@@ -203,6 +203,8 @@ def _fit_formula(
 
 def fit_summary(model: Any, name: str, output: str | None) -> dict[str, Any]:
     """Return the facts of a fit, as JSON shows them."""
+    from suffice.tables.model_search import is_no_better_than_baseline
+
     schema = model.schema_
     return {
         "table": name,
@@ -220,6 +222,7 @@ def fit_summary(model: Any, name: str, output: str | None) -> dict[str, Any]:
             if field.name != schema.target
         ],
         "candidates": [vars(each) for each in model.candidates_],
+        "no_better_than_baseline": is_no_better_than_baseline(model.candidates_),
         "model": model.model_,
         "seconds": model.seconds_,
         "saved": output,
@@ -257,7 +260,7 @@ def show_candidates(model: Any) -> None:
     for each in model.candidates_:
         if each.why:
             continue
-        kind = "generative" if each.generative else "discriminative"
+        kind = "–" if each.is_baseline else "generative" if each.generative else "discriminative"
         other = each.measures.get(extra, float("nan"))
         rows.append(
             [
@@ -283,6 +286,7 @@ def fitted_rows(model: Any) -> str:
 def show_fit(model: Any, name: str) -> None:
     """Print the columns, the models that were compared, and the model that was chosen."""
     from suffice.cli.output import counted, print_line, say
+    from suffice.tables.model_search import is_no_better_than_baseline
 
     schema = model.schema_
     print_line(f"{name}: {counted(model.rows_, 'row')}", "bold")
@@ -302,13 +306,16 @@ def show_fit(model: Any, name: str) -> None:
     print_line("cross-validation:")
     show_candidates(model)
     print_line()
-    best, others = model.candidates_[0], [each for each in model.candidates_[1:] if not each.why]
+    best = model.candidates_[0]
+    others = [each for each in model.candidates_[1:] if not each.why and not each.is_baseline]
     comparison = ""
     if model.model == "auto" and others:
         lowest = min([best, *others], key=lambda each: each.loss)
         comparison = f": better than {others[0].model}"
         if lowest is not best:
             comparison = f": simplest within one standard error of {lowest.model}"
+    if is_no_better_than_baseline(model.candidates_):
+        print_line("no better than guessing: the lowest loss is within one standard error of the baseline", "bold")
     print_line(f"{'chosen' if model.model == 'auto' else 'fitted'}: {best.model} ({best.title}){comparison}", "bold")
     if model.rows_ < _FEW:
         say(f"{counted(model.rows_, 'row')} are too few to compare models", "warning")

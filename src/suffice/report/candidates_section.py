@@ -15,6 +15,7 @@ from suffice.report.formats import (
 )
 from suffice.report.report_data import ReportData
 from suffice.tables import Candidate
+from suffice.tables.model_search import is_no_better_than_baseline
 
 #: Loss by which candidates are compared, and its gloss.
 _LOSSES = {
@@ -30,25 +31,29 @@ def candidates_section(data: ReportData) -> Section:
     candidates = data.model.candidates_
     model_type = data.model.predictor_.model_type
     loss_name, gloss = _LOSSES[data.task]
-    if len(candidates) < 2:
+    if len(data.models) < 2:
         introduction = [f"The model was specified: {model_type.name}, {model_type.title}."]
         if candidates and np.isfinite(candidates[0].loss):
             introduction.append(f"In cross-validation, its {loss_name} was {_format_loss(candidates[0])}.")
-        specified = {"introduction": introduction, "figure": None, "candidates": None}
+        introduction.append(_guessing(candidates))
+        table = _candidates_table(candidates, loss_name) if len(candidates) > 1 else None
+        specified = {"introduction": introduction, "figure": None, "candidates": table}
         return Section("candidates", "Model selection", "candidates", specified)
-    fitted = [each for each in candidates if np.isfinite(each.loss)]
+    shown = [each for each in candidates if np.isfinite(each.loss)]
+    fitted = [each for each in shown if not each.is_baseline]
     display = CandidatesDisplay(
-        [each.model for each in fitted],
-        [each.loss for each in fitted],
-        [each.spread for each in fitted],
-        [each.generative for each in fitted],
+        [each.model for each in shown],
+        [each.loss for each in shown],
+        [each.spread for each in shown],
+        [_kind(each) for each in shown],
         loss_name,
     )
     caption = f"Points are the mean {loss_name} ({gloss}); error bars are one standard error."
     introduction = [
-        f"{format_count(len(candidates), 'model')} were compared by cross-validation{_held_out(fitted[0])}.",
+        f"{format_count(len(data.models), 'model')} were compared by cross-validation{_held_out(fitted[0])}.",
         f"{_choice(fitted, loss_name)}: {model_type.name}, {model_type.title}.",
         _ties(fitted),
+        _guessing(candidates),
     ]
     content = {
         "introduction": introduction,
@@ -75,6 +80,12 @@ def _choice(fitted: list[Candidate], loss_name: str) -> str:
     return f"The simplest model within one standard error of the lowest {loss_name}, that of {best.model}, was selected"
 
 
+def _guessing(candidates: list[Candidate]) -> str:
+    if not is_no_better_than_baseline(candidates):
+        return ""
+    return "No better than guessing: the lowest loss is within one standard error of the baseline."
+
+
 def _ties(fitted: list[Candidate]) -> str:
     """Return a sentence on the models that are not clearly worse than the best, row by row."""
     close = [each.model for each in fitted[1:] if each.behind_error and each.behind <= each.behind_error]
@@ -85,10 +96,9 @@ def _candidates_table(candidates: list[Candidate], loss_name: str) -> Table:
     metrics = list(dict.fromkeys(name for each in candidates for name in each.measures))
     rows = []
     for each in candidates:
-        kind = "generative" if each.generative else "discriminative"
         loss = _format_loss(each) if np.isfinite(each.loss) else f"not fitted: {each.why}"
         values = [_format_measure(name, each.measures.get(name, np.nan)) for name in metrics]
-        rows.append((each.model, each.title, kind, loss, *values))
+        rows.append((each.model, each.title, _kind(each), loss, *values))
     columns = [
         Column("model"),
         Column("description", "prose"),
@@ -97,6 +107,12 @@ def _candidates_table(candidates: list[Candidate], loss_name: str) -> Table:
         *(Column(_METRIC_NAMES.get(name, name), "number") for name in metrics),
     ]
     return Table("Candidates by loss on held-out rows, the best first", columns, rows)
+
+
+def _kind(candidate: Candidate) -> str:
+    if candidate.is_baseline:
+        return "baseline"
+    return "generative" if candidate.generative else "discriminative"
 
 
 def _format_measure(name: str, value: float) -> str:

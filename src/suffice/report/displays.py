@@ -33,24 +33,25 @@ class CandidatesDisplay(Display):
         Names of the models, the best first.
     losses, standard_errors
         Mean loss of each, and its standard error.
-    generative
-        Whether each is generative.
+    kinds
+        Kind of each: "generative", "discriminative" or "baseline".
     loss_name
         Name of the loss.
 
     Examples
     --------
-    >>> CandidatesDisplay(["nb", "logistic"], [0.4, 0.3], [0.02, 0.03], [True, False], "log loss").losses.tolist()
-    [0.4, 0.3]
+    >>> kinds = ["generative", "baseline"]
+    >>> CandidatesDisplay(["nb", "baseline"], [0.4, 0.7], [0.02, 0.03], kinds, "log loss").losses.tolist()
+    [0.4, 0.7]
     """
 
     def __init__(
-        self, names: Sequence[str], losses: Any, standard_errors: Any, generative: Sequence[bool], loss_name: str
+        self, names: Sequence[str], losses: Any, standard_errors: Any, kinds: Sequence[str], loss_name: str
     ) -> None:
         self.names = list(names)
         self.losses = np.asarray(losses, dtype=np.float64)
         self.standard_errors = np.asarray(standard_errors, dtype=np.float64)
-        self.generative = list(generative)
+        self.kinds = list(kinds)
         self.loss_name = loss_name
 
     def _size(self) -> tuple[float, float]:
@@ -59,19 +60,21 @@ class CandidatesDisplay(Display):
     def _draw(self) -> None:
         ax = self.ax_
         ax.axvline(self.losses[0], color=FOREGROUND, linewidth=0.8, linestyle=DOTTED)
-        entries: dict[bool, tuple[Any, str]] = {}
-        for row, is_generative in enumerate(self.generative):
+        entries: dict[str, tuple[Any, str]] = {}
+        markers = {"generative": ("s", class_colour(1)), "discriminative": ("o", class_colour(0))}
+        for row, kind in enumerate(self.kinds):
+            marker, colour = markers.get(kind, ("D", FOREGROUND))
             handle = ax.errorbar(
                 self.losses[row],
                 row,
                 xerr=np.nan_to_num(self.standard_errors[row]),
-                fmt="s" if is_generative else "o",
+                fmt=marker,
                 markersize=7,
-                color=class_colour(int(is_generative)),
+                color=colour,
                 elinewidth=1.8,
                 capsize=3,
             )
-            entries[is_generative] = (handle, "generative" if is_generative else "discriminative")
+            entries[kind] = (handle, kind)
         ax.set_yticks(range(len(self.names)), [shorten(name) for name in self.names])
         ax.tick_params(axis="y", length=0)
         ax.spines["left"].set_visible(False)
@@ -79,7 +82,7 @@ class CandidatesDisplay(Display):
         ax.locator_params(axis="x", nbins=5)
         rows = draw_legend(ax, list(entries.values()))
         label_axes(ax, f"{self.loss_name} on held-out rows (lower is better)")
-        self._set_title(f"{self.names[0]} has the lowest {self.loss_name}", rows)
+        self._set_title(f"{self.names[int(self.losses.argmin())]} has the lowest {self.loss_name}", rows)
 
 
 class HistogramDisplay(Display):

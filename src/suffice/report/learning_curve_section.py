@@ -97,7 +97,7 @@ def learning_curve(data: ReportData) -> LearningCurveDisplay | None:
 def counterpart(data: ReportData) -> ModelType | None:
     """Return the best generative candidate for a discriminative model and vice versa, else the next best candidate."""
     model_type = data.model.predictor_.model_type
-    known = [MODEL_TYPES[each.model] for each in data.model.candidates_ if np.isfinite(each.loss)]
+    known = [MODEL_TYPES[each.model] for each in data.models if np.isfinite(each.loss)]
     known += candidates(data.schema, len(data.classes), data.n_rows)
     others = [each for each in known if each.name != model_type.name and each.reads != "near"]
     opposite = [each for each in others if each.generative != model_type.generative]

@@ -14,7 +14,7 @@ from suffice.metrics import Evaluation, poisson_deviances
 from suffice.model_types import Task
 from suffice.plots.inputs import sample_rows
 from suffice.statistics.base import FloatArray
-from suffice.tables import TableError, TableModel
+from suffice.tables import Candidate, TableError, TableModel
 from suffice.tables.encoding import Block, CodedColumn, encode_rows
 from suffice.tables.errors import listed
 from suffice.tables.prefetch import prefetch
@@ -239,6 +239,11 @@ class ReportData:
             return True
         fitted = self.model.description_.class_count_
         return bool(np.array_equal(self.evaluation.confusion.sum(axis=1)[: len(fitted)], fitted))
+
+    @property
+    def models(self) -> list[Candidate]:
+        """The models that were compared, without the baseline."""
+        return [each for each in self.model.candidates_ if not each.is_baseline]
 
     @property
     def held_out_metrics(self) -> dict[str, float]:

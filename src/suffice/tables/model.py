@@ -67,7 +67,8 @@ class TableModel(FittedTable, BaseEstimator):  # type: ignore[misc]
     ----------
     schema_ : the columns and their kinds
     model_ : the name of the model
-    candidates_ : cross-validated losses of the models, the chosen one first; one entry if the model was given
+    candidates_ : cross-validated losses of the models, the chosen one first, and of the baseline, which predicts the
+        class frequencies, or the mean, for every row; one model and the baseline if the model was given
     classes_ : (k,), if the task is classes
     rows_, skipped_ : number of rows learned, and of rows without a target, which are skipped
     fitted_rows_ : number of rows that the model was fitted to

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,6 +32,8 @@ _WORTH = 0.005
 #: Rows times features times predictors that are learned anew in a cross-validation: of larger tables, fewer folds are
 #: held out.
 _WORK = 800_000
+#: Name of the candidate that predicts the same for every row: the class frequencies, or the mean.
+BASELINE = "baseline"
 #: Models, the simplest first: the simplest within one standard error of the best is chosen.
 SIMPLEST_FIRST = ("text", "nb", "gda", "poisson", "linear", "logistic", "softmax", "gda-full", "additive", "local")
 
@@ -42,7 +45,7 @@ class Candidate:
     Parameters
     ----------
     model
-        Name of the model.
+        Name of the model; ``"baseline"`` predicts the class frequencies, or the mean, for every row.
     title
         Description of the model.
     generative
@@ -85,6 +88,11 @@ class Candidate:
     behind: float = 0.0
     behind_error: float = 0.0
     rows: int = 0
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether it predicts the same for every row."""
+        return self.model == BASELINE
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +140,7 @@ def evaluate_candidates(
 ) -> list[Candidate]:
     """Return the cross-validated losses of models, the chosen one first; those that cannot be fitted come last.
 
+    Among them is the baseline, which is never chosen: the class frequencies, or the mean, of the other folds.
     Chosen is the simplest model within one standard error of the lowest loss: the standard error of the difference, row
     by row. Models that are fitted from sums are summed once per fold, and the sums of the other folds are added; others
     are refitted for each fold. Of a table with many rows and classes, only some folds are held out.
@@ -146,6 +155,8 @@ def evaluate_candidates(
         few_rows = np.sort(random.choice(len(values), _NEAR_ROWS, replace=False))
     few = trial[few_rows]
     found: list[tuple[Candidate, FloatArray]] = []
+    with suppress(ValueError):  # where no loss is finite, the models say so
+        found.append(_evaluate_baseline(trial))
     for number, model_type in enumerate(model_types):
         if watch is not None:
             watch(f"trying {model_type.name}", number, len(model_types))
@@ -165,6 +176,8 @@ def evaluate_candidates(
 def choose_simplest(found: Sequence[tuple[Candidate, FloatArray]]) -> list[Candidate]:
     """Return candidates in the order of their losses, after the simplest within one standard error of the lowest.
 
+    The baseline is neither chosen nor the lowest.
+
     Parameters
     ----------
     found
@@ -179,16 +192,31 @@ def choose_simplest(found: Sequence[tuple[Candidate, FloatArray]]) -> list[Candi
     """
     ranked = sorted(found, key=lambda each: (np.isnan(each[0].loss), each[0].loss))
     compared = []
+    lowest = next(losses for candidate, losses in ranked if not candidate.is_baseline)
     for candidate, losses in ranked:
-        gap = losses - ranked[0][1]
+        gap = losses - lowest
         gap = gap[~np.isnan(gap)]
         if len(gap) > 1:
             error = float(gap.std(ddof=1) / np.sqrt(len(gap)))
             candidate = replace(candidate, behind=float(gap.mean()), behind_error=error)
         compared.append(candidate)
-    near = [each for each in compared if not each.why and each.behind <= each.behind_error]
-    chosen = min(near, key=lambda each: SIMPLEST_FIRST.index(each.model), default=compared[0])
+    models = [each for each in compared if not each.is_baseline]
+    near = [each for each in models if not each.why and each.behind <= each.behind_error]
+    chosen = min(near, key=lambda each: SIMPLEST_FIRST.index(each.model), default=models[0])
     return [chosen, *(each for each in compared if each is not chosen)]
+
+
+def is_no_better_than_baseline(candidates: Sequence[Candidate]) -> bool:
+    """Whether the baseline is within one standard error of the lowest loss, row by row.
+
+    Examples
+    --------
+    >>> model = Candidate("nb", "", True, 0.68, 0.02), np.array([0.6, 0.8])
+    >>> baseline = Candidate("baseline", "", False, 0.69, 0.0), np.array([0.69, 0.69])
+    >>> is_no_better_than_baseline(choose_simplest([model, baseline]))
+    True
+    """
+    return any(each.is_baseline and not each.why and each.behind <= each.behind_error for each in candidates)
 
 
 def _tune_penalty(model_type: ModelType, trial: CrossValidation) -> tuple[Candidate, FloatArray]:
@@ -209,16 +237,43 @@ def _tune_penalty(model_type: ModelType, trial: CrossValidation) -> tuple[Candid
 
 def _evaluate(model_type: ModelType, penalty: float, trial: CrossValidation) -> tuple[Candidate, FloatArray]:
     """Return the cross-validated loss of a model, and that of each row; NaN of rows that are not held out."""
-    from suffice.metrics import LOSSES, row_losses
-
     scores, columns = predict_held_out(model_type, penalty, trial)
-    task, tested = trial.task, trial.tested
-    scores, values = scores[tested], trial.values[tested]
     temperature = 1.0
     if model_type.generative:
-        temperature = fit_temperature(scores, values)
+        temperature = fit_temperature(scores[trial.tested], trial.values[trial.tested])
         scores = scores / temperature
-    per_row = row_losses(task, scores, values)
+    candidate, losses = _measure(model_type.name, model_type.title, scores, trial)
+    found = replace(
+        candidate, generative=model_type.generative, temperature=temperature, penalty=penalty, columns=columns
+    )
+    return found, losses
+
+
+def _evaluate_baseline(trial: CrossValidation) -> tuple[Candidate, FloatArray]:
+    """Return the cross-validated loss of the class frequencies, or the mean, of the other folds."""
+    title = "class frequencies for every row" if trial.task == "classes" else "mean for every row"
+    return _measure(BASELINE, title, predict_baseline(trial), trial)
+
+
+def predict_baseline(trial: CrossValidation) -> FloatArray:
+    """Return the same prediction for all rows of a fold: log-frequencies of classes, or the mean, of the others."""
+    k = len(trial.labels)
+    found = np.zeros((len(trial.values), k) if trial.task == "classes" else len(trial.values))
+    for number, fold in enumerate(trial.folds[: trial.held]):
+        others = trial.values[trial.places != number]
+        if trial.task == "classes":
+            found[fold] = np.log(np.bincount(others, minlength=k) + 0.5)  # a class may be absent
+        else:
+            found[fold] = others.mean()
+    return found
+
+
+def _measure(name: str, title: str, scores: FloatArray, trial: CrossValidation) -> tuple[Candidate, FloatArray]:
+    """Return the loss of the predictions of held-out rows, and that of each row."""
+    from suffice.metrics import LOSSES, row_losses
+
+    task, tested = trial.task, trial.tested
+    per_row = row_losses(task, scores[tested], trial.values[tested])
     own = per_row.pop(LOSSES[task])
     loss, spread = float(own.mean()), float(own.std() / np.sqrt(max(len(own) - 1, 1)))
     if not np.isfinite(loss):
@@ -228,19 +283,8 @@ def _evaluate(model_type: ModelType, penalty: float, trial: CrossValidation) -> 
         spread = spread / (2 * loss) if loss else 0.0
     losses = np.full(len(tested), np.nan)
     losses[tested] = own
-    candidate = Candidate(
-        model_type.name,
-        model_type.title,
-        model_type.generative,
-        loss,
-        spread,
-        {name: float(rows.mean()) for name, rows in per_row.items()},
-        temperature=temperature,
-        penalty=penalty,
-        columns=columns,
-        rows=len(own),
-    )
-    return candidate, losses
+    measures = {measure: float(rows.mean()) for measure, rows in per_row.items()}
+    return Candidate(name, title, False, loss, spread, measures, rows=len(own)), losses
 
 
 def fit_temperature(scores: FloatArray, values: npt.NDArray[Any]) -> float:
