@@ -187,3 +187,50 @@ def test_the_units_of_weights_and_targets_do_not_matter() -> None:
         )
     small = AdditiveRegressor().fit(x, y * 1e-30, sample_weight=weight).predict(x)
     np.testing.assert_allclose(small * 1e30, expected, rtol=1e-6)
+
+
+def noisy(n: int, columns: int) -> tuple[Any, Any]:
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=(n, columns))
+    return x, 2 * np.sin(x[:, 0]) + 0.5 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("what", ["numbers", "classes", "weights"])
+def test_rows_given_twice_give_the_model_of_rows_given_once(what: str) -> None:
+    x, y = noisy(400, 3)
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, 400) if what == "weights" else np.ones(400)
+    kind: Any = AdditiveClassifier if what == "classes" else AdditiveRegressor
+    y = y > 0 if what == "classes" else y
+    once = kind(max_bins=100).fit(x, y, sample_weight=weight)
+    twice = kind(max_bins=100).fit(np.tile(x, (2, 1)), np.tile(y, 2), sample_weight=np.tile(weight, 2))
+    assert (once.solution_.copies, twice.solution_.copies) == (0, 400)
+    predict = "predict_proba" if what == "classes" else "predict"
+    np.testing.assert_allclose(getattr(twice, predict)(x), getattr(once, predict)(x), rtol=1e-9)
+    np.testing.assert_allclose(twice.terms_[0].errors, once.terms_[0].errors, rtol=1e-6)
+
+
+def test_noise_of_upsampled_rows_is_not_learned() -> None:
+    x, y = noisy(500, 8)
+    rows = np.concatenate([np.arange(500), np.repeat(np.arange(100), 4)])
+    model = AdditiveRegressor().fit(x[rows], y[rows])
+    assert model.solution_.copies == 400
+    assert model.score(x[:100], y[:100]) < 0.95  # the variance of the noise is a tenth of that of y
+
+
+@pytest.mark.parametrize("case", ["few values", "a rounded number", "a column and its negative", "counts"])
+def test_equal_rows_of_few_values_are_different_observations(case: str) -> None:
+    rng = np.random.default_rng(1)
+    n = 1500
+    age = rng.integers(18, 70, n)
+    y: Any = rng.random(n) < age / 90
+    model: Any = AdditiveClassifier()
+    x = {
+        "few values": rng.integers(0, 3, size=(n, 4)),
+        "a rounded number": age[:, None],
+        "a column and its negative": np.stack([age, -age, -age // 2], axis=1),
+        "counts": rng.integers(0, 5, size=(n, 2)),
+    }[case]
+    if case == "counts":
+        model, y = AdditiveRegressor(family="poisson"), rng.poisson(x[:, 0] + 1)
+    assert len(np.unique(np.column_stack([x, y]), axis=0)) < n / 2
+    assert model.fit(x, y).solution_.copies == 0

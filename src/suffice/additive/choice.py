@@ -61,6 +61,7 @@ class AdditiveSolution(NamedTuple):
     pairs: int  # pairs that were kept
     seconds: float
     reason: str
+    copies: int = 0  # rows that repeat others: they were added to the weight of these
 
 
 def main_term(column: int, bins: ColumnBins, monotone: int) -> Term:
@@ -223,6 +224,8 @@ def _with_pairs(
     kept = list(range(len(extended[0].terms)))
     if choose:
         kept = [at for at in kept if at < mains or _helps(extended, at, rows, scores, after)]
+        if len(kept) == mains:
+            return fits, solution._replace(reason="no pair reduces the held-out loss by more than its standard error")
     reason = "pairs reduce the held-out loss by more than its standard error" if choose else "pairs were given"
     shortened = [fit.reduced(kept) for fit in extended]
     return shortened, solution._replace(pairs=len(kept) - mains, reason=reason)

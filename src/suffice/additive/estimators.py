@@ -17,6 +17,7 @@ from suffice import partitioned, validation
 from suffice.additive.backfitting import BinnedRows, Term
 from suffice.additive.bins import MOST_BINS, Bins, ColumnBins
 from suffice.additive.choice import AdditiveSolution, choose_and_fit
+from suffice.additive.copies import merge_copies
 from suffice.additive.parts import (
     EncodedRows,
     Targets,
@@ -147,9 +148,10 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
     def _fit_rows(self, encoded: EncodedRows, *, centre: float = 0.0, scale: float = 1.0, **family: Any) -> None:
         """Fit terms to the rows; the predictor is then multiplied by a scale, and a centre added."""
         bins, target, weight, offset = encoded
-        if weight is not None:  # penalties are estimated per row: the unit of the weights must not matter
-            weight = weight / weight.mean()
         rows = BinnedRows(bins, np.ascontiguousarray(target, dtype=np.float64), weight, offset, **family)
+        rows, copies = merge_copies(rows, [each.ordered for each in self._bins])
+        if rows.weight is not None:  # penalties are estimated per row: the unit of the weights must not matter
+            rows = replace(rows, weight=rows.weight / rows.weight.mean())
         names = [each.name for each in self._bins]
         monotone = self._monotone(names, rows.predictors)
         fitted = choose_and_fit(
@@ -161,9 +163,9 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
             check_random_state(self.random_state),
             self._threads(),
         )
-        intercept, terms = pure_terms(fitted.terms, fitted.values, fitted.errors, bins, weight, self._bins)
+        intercept, terms = pure_terms(fitted.terms, fitted.values, fitted.errors, rows.bins, rows.weight, self._bins)
         self._intercept, self.terms_ = intercept * scale + centre, [_scaled(term, scale) for term in terms]
-        self.solution_ = fitted.solution
+        self.solution_ = fitted.solution._replace(copies=copies)
 
     def _threads(self) -> int:
         if self.n_jobs is None:
