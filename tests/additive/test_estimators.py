@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import suffice
 from suffice import AdditiveClassifier, AdditiveRegressor
+from suffice.additive.copies import excess_sizes
 
 FOLDS = "penalties and pairs are chosen on folds, in which a row of weight 2 is not two rows"
 DIFFERENT = {"check_sample_weight_equivalence_on_dense_data": FOLDS}
@@ -234,3 +235,32 @@ def test_equal_rows_of_few_values_are_different_observations(case: str) -> None:
         model, y = AdditiveRegressor(family="poisson"), rng.poisson(x[:, 0] + 1)
     assert len(np.unique(np.column_stack([x, y]), axis=0)) < n / 2
     assert model.fit(x, y).solution_.copies == 0
+
+
+@pytest.mark.parametrize("case", ["few values", "skewed"])
+def test_copies_of_rows_with_few_values_are_recognised(case: str) -> None:
+    rng = np.random.default_rng(1)
+    few, skewed = rng.integers(0, 6, size=(800, 6)), rng.lognormal(size=(800, 4)) * (rng.random((800, 4)) > 0.6)
+    x = few if case == "few values" else skewed
+    y = x[:, 0] + rng.normal(size=800) > np.median(x[:, 0])
+    once, twice = (AdditiveClassifier().fit(np.tile(x, (times, 1)), np.tile(y, times)) for times in (1, 2))
+    assert once.solution_.copies == 0
+    assert twice.solution_.copies >= 800
+    assert twice.score(x, y) <= once.score(x, y) + 0.03  # noise is not learned
+
+
+@pytest.mark.parametrize("trials", [2, 5])
+def test_trials_of_a_balanced_design_are_not_copies(trials: int) -> None:
+    rng = np.random.default_rng(trials)
+    cells = rng.normal(size=(300, 3))
+    x, chance = np.repeat(cells, trials, axis=0), np.repeat(rng.random(300), trials)
+    y = rng.random(len(x)) < chance
+    assert AdditiveClassifier().fit(x, y).solution_.copies == 0
+
+
+def test_independent_draws_are_not_taken_for_copies() -> None:
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n, cells = int(10 ** rng.uniform(1.5, 4)), int(10 ** rng.uniform(0.3, 4))
+        sizes = np.bincount(rng.choice(cells, n, p=rng.dirichlet(np.full(cells, 10 ** rng.uniform(-1, 1)))))
+        assert len(excess_sizes(sizes[sizes > 0])) == 0, seed

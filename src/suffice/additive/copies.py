@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,94 +10,83 @@ import numpy.typing as npt
 from suffice.additive.backfitting import BinnedRows
 from suffice.statistics.base import FloatArray
 
-#: A column tells copies from chance if it has at least this many bins with rows, and none with more than this multiple
-#: of the mean count.
-LEAST_VALUES, LARGEST_COUNT = 24, 4.0
-#: Neighbouring bins that are merged when rows that are similar, but no copies, are counted.
-MERGED = 8
-#: Rows are copies if more than this share of the pairs that agree in merged bins agree in all of them. By chance it is
-#: 1 / MERGED, and at most twice that if one column falls with another, whose merged bins then overlap.
-COPIED_SHARE = 0.4
-#: Whether there are copies is seen in at most this many rows, drawn at random.
-MOST_ROWS = 50_000
+#: Groups of equal rows show copies if they contradict independent draws by this many standard errors.
+ERRORS = 4.0
+#: And if, of the groups of rows that agree in all columns, of the same size, this share agrees in the target, too.
+AGREEING = 0.9
 
 
-def merge_copies(rows: BinnedRows, ordered: Sequence[bool]) -> tuple[BinnedRows, int]:
+def merge_copies(rows: BinnedRows) -> tuple[BinnedRows, int]:
     """Return rows in which copies are one row with the sum of their weights, and the number of rows that this saves.
 
     Copies agree in the bins of all columns, in target and offset. Held out, a row is not unseen if a copy of it was
     learned, and noise that all copies share would be fitted. Where few values are possible, however, rows that agree
-    may be different observations, and all are kept. Which it is, columns with many bins tell: rows that agree by chance
-    lie in neighbouring bins of such a column about as often as in the same one; copies are always in the same.
+    may be different observations, and all are kept: :func:`excess_sizes` tells which.
 
     Parameters
     ----------
     rows
         The rows.
-    ordered
-        Whether the bins of each column are ranges of numbers.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> bins, target = rng.integers(1, 200, size=(2, 100)).astype(np.uint8), rng.normal(size=100)
     >>> twice = BinnedRows(np.tile(bins, 2), np.tile(target, 2), None, None, "gaussian")
-    >>> merged, saved = merge_copies(twice, [True, True])
+    >>> merged, saved = merge_copies(twice)
     >>> len(merged), saved, merged.weight[:3]
     (100, 100, array([2., 2., 2.]))
     """
-    n = len(rows)
-    some = rows if n <= MOST_ROWS else rows.take(np.random.default_rng(0).permutation(n)[:MOST_ROWS])
-    if not _has_copies(some, ordered):
+    cells = _hash_cells(rows)
+    _, first, group, sizes = np.unique(
+        cells + _random_codes(rows.target, 1), return_index=True, return_inverse=True, return_counts=True
+    )
+    suspects = excess_sizes(sizes)
+    if not len(suspects):
         return rows, 0
-    key = _hash_cells(rows, _codes(rows.target), [])
-    _, first, group = np.unique(key, return_index=True, return_inverse=True)
+    totals = np.unique(cells, return_inverse=True, return_counts=True)
+    size = totals[2][totals[1][first]]  # of the group that agrees in all columns, for each group with one target
+    if not any((sizes[size == k] == k).sum() >= AGREEING * len(np.unique(cells[first][size == k])) for k in suspects):
+        return rows, 0
     weight = np.bincount(group, weights=rows.weight).astype(np.float64)
     order = np.argsort(first)  # of the first row of each group
-    return replace(rows.take(first[order]), weight=weight[order]), n - len(first)
+    return replace(rows.take(first[order]), weight=weight[order]), len(rows) - len(first)
 
 
-def _has_copies(rows: BinnedRows, ordered: Sequence[bool]) -> bool:
-    """Whether rows that agree are copies rather than chance."""
-    target = _codes(rows.target)
-    _, first, counts = np.unique(_hash_cells(rows, target, []), return_index=True, return_counts=True)
-    if len(first) == len(rows):
-        return False
-    smooth = [j for j, column in enumerate(rows.bins) if ordered[j] and _is_smooth(np.bincount(column[first]))]
-    has_numbers = rows.family in ("gaussian", "tweedie") and _is_smooth(np.bincount(target[first]))
-    if not smooth and not has_numbers:
-        return False
-    near = np.unique(_hash_cells(rows, target // MERGED if has_numbers else target, smooth), return_counts=True)[1]
-    return _pairs(counts) > COPIED_SHARE * _pairs(near)
+def excess_sizes(sizes: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    """Return the sizes k of which there are more groups of equal rows than independent draws give.
+
+    Let f(k) be the number of groups of k rows. If rows are drawn independently, from any distribution, the
+    expectations of k! f(k) are moments of a mixture of Poisson distributions, which are log-convex in k:
+    k f(k)^2 <= (k + 1) f(k - 1) f(k + 1). Equal rows of a table of categories meet that. Rows given twice do not: there
+    are pairs, but hardly any triples. Balanced designs, with the same number of trials in each cell, do not either;
+    their trials differ in the target.
+
+    Examples
+    --------
+    >>> sizes = np.bincount(np.random.default_rng(0).integers(500, size=1000))  # few values: rows agree by chance
+    >>> excess_sizes(sizes[sizes > 0]), excess_sizes(np.repeat([1, 2], 300))
+    (array([], dtype=int64), array([2]))
+    """
+    f = np.append(np.bincount(sizes, minlength=4).astype(np.float64), 0.0)
+    k = np.arange(2, len(f) - 1)
+    below, here, above = f[1:-2], f[2:-1], f[3:]
+    excess = k * here**2 - (k + 1) * below * above
+    variance = (2 * k * here) ** 2 * here + ((k + 1) * below) ** 2 * (above + 1) + ((k + 1) * above) ** 2 * (below + 1)
+    found: npt.NDArray[np.intp] = k[excess > ERRORS * np.sqrt(variance)]
+    return found
 
 
-def _codes(numbers: FloatArray) -> npt.NDArray[np.int64]:
-    """Return the rank of each number among the distinct ones."""
-    return np.unique(numbers, return_inverse=True)[1].astype(np.int64)
-
-
-def _is_smooth(counts: npt.NDArray[np.intp]) -> bool:
-    """Whether there are many values, and none of them is much more frequent than others."""
-    counts = counts[counts > 0]
-    return len(counts) >= LEAST_VALUES and bool(counts.max() <= LARGEST_COUNT * max(counts.mean(), 1.0))
-
-
-def _hash_cells(rows: BinnedRows, target: npt.NDArray[np.int64], merged: list[int]) -> npt.NDArray[np.uint64]:
-    """Return a number for each row, the same for rows that agree; neighbouring bins of some columns are merged."""
+def _hash_cells(rows: BinnedRows) -> npt.NDArray[np.uint64]:
+    """Return a number for each row, the same for rows that agree in all columns and the offset."""
     random = np.random.default_rng(0)
-    found = random.integers(1 << 63, size=int(target.max(initial=0)) + 1, dtype=np.uint64)[target]
-    if rows.offset is not None:
-        places = _codes(rows.offset)
-        found += random.integers(1 << 63, size=int(places.max(initial=0)) + 1, dtype=np.uint64)[places]
-    for at, column in enumerate(rows.bins):
-        table = random.integers(1 << 63, size=256, dtype=np.uint64)
-        if at in merged:
-            bins = np.arange(256)
-            table = np.where(bins == 0, table, table[1 + (bins - 1) // MERGED])  # missing cells are no neighbours
-        found += table[column]
-    return np.asarray(found)
+    found = np.zeros(len(rows), dtype=np.uint64) if rows.offset is None else _random_codes(rows.offset, 2)
+    for column in rows.bins:
+        found += random.integers(1 << 63, size=256, dtype=np.uint64)[column]
+    return found
 
 
-def _pairs(counts: npt.NDArray[np.intp]) -> float:
-    """Return the number of pairs of rows within groups of these sizes."""
-    return float((counts * (counts - 1.0)).sum() / 2)
+def _random_codes(numbers: FloatArray, seed: int) -> npt.NDArray[np.uint64]:
+    """Return a random number for each distinct number."""
+    distinct, place = np.unique(numbers, return_inverse=True)
+    return np.random.default_rng(seed).integers(1 << 63, size=len(distinct), dtype=np.uint64)[place]

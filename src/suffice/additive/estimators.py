@@ -149,7 +149,7 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
         """Fit terms to the rows; the predictor is then multiplied by a scale, and a centre added."""
         bins, target, weight, offset = encoded
         rows = BinnedRows(bins, np.ascontiguousarray(target, dtype=np.float64), weight, offset, **family)
-        rows, copies = merge_copies(rows, [each.ordered for each in self._bins])
+        rows, copies = merge_copies(rows)
         if rows.weight is not None:  # penalties are estimated per row: the unit of the weights must not matter
             rows = replace(rows, weight=rows.weight / rows.weight.mean())
         names = [each.name for each in self._bins]
