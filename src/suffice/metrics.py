@@ -116,18 +116,18 @@ def class_baseline(counts: npt.ArrayLike) -> dict[str, float]:
 class Ranking(NamedTuple):
     """Positives and negatives at or above each score, from the highest score down; the first entry is 0."""
 
-    false_positives: IntArray  # (m,)
-    true_positives: IntArray  # (m,)
+    false_positives: npt.NDArray[Any]  # (m,) integers, or sums of weights
+    true_positives: npt.NDArray[Any]  # (m,)
 
     @property
-    def negatives(self) -> int:
-        """Number of rows that are not of the class."""
-        return int(self.false_positives[-1])
+    def negatives(self) -> Any:
+        """Number of rows that are not of the class, or the sum of their weights."""
+        return self.false_positives[-1].item()
 
     @property
-    def positives(self) -> int:
-        """Number of rows of the class."""
-        return int(self.true_positives[-1])
+    def positives(self) -> Any:
+        """Number of rows of the class, or the sum of their weights."""
+        return self.true_positives[-1].item()
 
 
 class RocCurve(NamedTuple):
@@ -144,18 +144,27 @@ class PrecisionRecallCurve(NamedTuple):
     recall: FloatArray
 
 
-def rank(is_positive: BoolArray, scores: npt.NDArray[Any]) -> Ranking:
+def rank(is_positive: BoolArray, scores: npt.NDArray[Any], weights: FloatArray | None = None) -> Ranking:
     """Return the counts that ROC and precision-recall curves are computed from; equal scores are one entry.
+
+    With weights, they are sums of weights.
 
     Examples
     --------
     >>> rank(np.array([False, True, False, True]), np.array([-3.0, 2.0, 0.5, 0.5]))
     Ranking(false_positives=array([0, 0, 1, 2]), true_positives=array([0, 1, 2, 2]))
     """
+    if weights is not None and not weights.all():
+        counted = weights > 0
+        is_positive, scores, weights = is_positive[counted], scores[counted], weights[counted]
     order = np.argsort(-scores, kind="stable")
     ordered, positive = scores[order], is_positive[order]
     last = np.append(ordered[1:] != ordered[:-1], True)[: len(ordered)]  # the last row of each score
-    return Ranking(np.append(0, np.cumsum(~positive)[last]), np.append(0, np.cumsum(positive)[last]))
+    if weights is None:
+        return Ranking(np.append(0, np.cumsum(~positive)[last]), np.append(0, np.cumsum(positive)[last]))
+    weights = weights[order]
+    sums = (np.append(0.0, np.cumsum(np.where(which, weights, 0.0))[last]) for which in (~positive, positive))
+    return Ranking(*sums)
 
 
 def rank_histograms(negatives: FloatArray, positives: FloatArray) -> Ranking:
@@ -167,8 +176,13 @@ def rank_histograms(negatives: FloatArray, positives: FloatArray) -> Ranking:
     array([0, 1, 2, 2])
     """
     filled = (negatives + positives > 0)[::-1]
-    below, above = (np.append(0, np.cumsum(each[::-1][filled])).astype(np.int64) for each in (negatives, positives))
-    return Ranking(below, above)
+    below, above = (np.append(0.0, np.cumsum(each[::-1][filled])) for each in (negatives, positives))
+    return Ranking(_as_counts(below), _as_counts(above))
+
+
+def _as_counts(sums: FloatArray) -> npt.NDArray[Any]:
+    """Return integers if all sums are whole, as they are without weights."""
+    return sums.astype(np.int64) if np.array_equal(sums, np.floor(sums)) else sums
 
 
 def corners(ranking: Ranking) -> Ranking:
@@ -206,7 +220,7 @@ def area_above_roc(ranking: Ranking) -> float:
     if not ranking.positives or not ranking.negatives:
         return nan
     wrong = np.diff(ranking.false_positives) * _positives_below(ranking)
-    return int(wrong.sum()) / (2 * ranking.positives * ranking.negatives)
+    return float(wrong.sum().item() / (2 * ranking.positives * ranking.negatives))
 
 
 def roc_auc(ranking: Ranking) -> float:
@@ -222,7 +236,7 @@ def delong_variance(ranking: Ranking) -> float:
     negatives_above = ranking.false_positives[1:] + ranking.false_positives[:-1]
     by_positive = _variance(negatives_above, np.diff(ranking.true_positives)) / (2.0 * n) ** 2
     by_negative = _variance(_positives_below(ranking), np.diff(ranking.false_positives)) / (2.0 * m) ** 2
-    return by_positive / m + by_negative / n
+    return float(by_positive / m + by_negative / n)
 
 
 def _positives_below(ranking: Ranking) -> IntArray:
@@ -264,10 +278,12 @@ class CalibrationCurve(NamedTuple):
 
     predicted: FloatArray  # (b,) mean probability of the rows of a bin
     observed: FloatArray  # (b,) share of them for which it came true
-    counts: IntArray  # (b,) rows
+    counts: npt.NDArray[Any]  # (b,) rows, or sums of their weights
 
 
-def calibration_sums(p: FloatArray, came_true: npt.NDArray[Any], bins: int = CALIBRATION_BINS) -> FloatArray:
+def calibration_sums(
+    p: FloatArray, came_true: npt.NDArray[Any], bins: int = CALIBRATION_BINS, weights: FloatArray | None = None
+) -> FloatArray:
     """Return the rows of each bin, the sum of their probabilities, and how many came true: (3, bins), additive.
 
     Bins have equal width.
@@ -280,7 +296,7 @@ def calibration_sums(p: FloatArray, came_true: npt.NDArray[Any], bins: int = CAL
     if bins < 1:
         raise ValueError(f"bins must be 1 or more; got {bins!r}")
     place = np.minimum((p * bins).astype(np.int64), bins - 1)  # a probability of 1 belongs to the last bin
-    return _sum_by_bin(place, p, came_true, bins)
+    return _sum_by_bin(place, p, came_true, bins, weights)
 
 
 def quantile_calibration_sums(p: FloatArray, came_true: npt.NDArray[Any], bins: int) -> FloatArray:
@@ -291,14 +307,21 @@ def quantile_calibration_sums(p: FloatArray, came_true: npt.NDArray[Any], bins: 
     return _sum_by_bin(np.searchsorted(edges, p, side="right"), p, came_true, len(edges) + 1)
 
 
-def _sum_by_bin(place: npt.NDArray[Any], p: FloatArray, came_true: npt.NDArray[Any], bins: int) -> FloatArray:
-    return np.stack([np.bincount(place, weights, bins) for weights in (None, p, came_true)]).astype(np.float64)
+def _sum_by_bin(
+    place: npt.NDArray[Any],
+    p: FloatArray,
+    came_true: npt.NDArray[Any],
+    bins: int,
+    weights: FloatArray | None = None,
+) -> FloatArray:
+    each = np.ones(len(p)) if weights is None else weights
+    return np.stack([np.bincount(place, amounts, bins) for amounts in (each, each * p, each * came_true)])
 
 
 def calibration_curve(sums: FloatArray) -> CalibrationCurve:
     """Return the calibration curve of sums; bins without rows are left out."""
     rows, predicted, came_true = sums[:, sums[0] > 0]
-    return CalibrationCurve(predicted / rows, came_true / rows, rows.astype(np.int64))
+    return CalibrationCurve(predicted / rows, came_true / rows, _as_counts(rows))
 
 
 def calibration_error(curve: CalibrationCurve) -> float:
@@ -311,15 +334,18 @@ def calibration_error(curve: CalibrationCurve) -> float:
 # Confusion matrices.
 
 
-def confusion_matrix(codes: npt.NDArray[Any], predicted: npt.NDArray[Any], k: int) -> IntArray:
-    """Return the number of rows by true class and predicted class, (k, k).
+def confusion_matrix(
+    codes: npt.NDArray[Any], predicted: npt.NDArray[Any], k: int, weights: FloatArray | None = None
+) -> npt.NDArray[Any]:
+    """Return the number of rows, or the sum of their weights, by true class and predicted class, (k, k).
 
     Examples
     --------
     >>> confusion_matrix(np.array([0, 0, 1]), np.array([0, 1, 1]), 2).tolist()
     [[1, 1], [0, 1]]
     """
-    return np.asarray(np.bincount(codes * k + predicted, minlength=k * k).reshape(k, k).astype(np.int64))
+    found = np.bincount(codes * k + predicted, weights, minlength=k * k).reshape(k, k)
+    return found.astype(np.int64) if weights is None else found
 
 
 class ClassMeasures(NamedTuple):
@@ -339,7 +365,79 @@ def class_measures(confusion: IntArray) -> ClassMeasures:
         return ClassMeasures(right / predicted, right / true, 2 * right / (predicted + true), true)
 
 
+def describe_classes(labels: Iterable[Any], confusion: IntArray) -> list[dict[str, Any]]:
+    """Return precision, recall, F1 and the number of rows of each class, by name.
+
+    Examples
+    --------
+    >>> describe_classes(["no", "yes"], np.array([[3, 1], [0, 2]]))[0]
+    {'class': 'no', 'precision': 1.0, 'recall': 0.75, 'F1': 0.8571428571428571, 'rows': 4}
+    """
+    return [
+        {"class": name, "precision": float(a), "recall": float(b), "F1": float(c), "rows": rows.item()}
+        for name, a, b, c, rows in zip(labels, *class_measures(confusion), strict=True)
+    ]
+
+
 # Confidence intervals.
+
+
+def mean_and_error(
+    values: FloatArray, weights: FloatArray | None = None, groups: IntArray | None = None
+) -> tuple[float, float]:
+    """Return a weighted mean and its standard error; rows of a group are not independent of each other.
+
+    Parameters
+    ----------
+    values
+        A number for each row.
+    weights
+        The weight of each row; 1 by default.
+    groups
+        The group of each row, 0, 1, …; each row is alone by default.
+
+    Examples
+    --------
+    >>> values = np.array([1.0, 2.0, 3.0, 4.0])
+    >>> [round(each, 3) for each in mean_and_error(values)]
+    [2.5, 0.645]
+    >>> [round(each, 3) for each in mean_and_error(np.tile(values, 2), groups=np.tile(np.arange(4), 2))]
+    [2.5, 0.645]
+    """
+    shares = np.full(len(values), 1 / len(values)) if weights is None else weights / weights.sum()
+    mean = float((shares * values).sum())
+    gaps = shares * (values - mean)
+    if groups is not None:
+        gaps = np.bincount(np.unique(groups, return_inverse=True)[1], gaps)
+    m = len(gaps)
+    return mean, float(np.sqrt((gaps**2).sum() * m / (m - 1))) if m > 1 else nan
+
+
+def mean_interval(mean: float, error: float, rows: int, level: float = 0.95) -> tuple[float, float]:
+    """Return the limits of a mean by its standard error over a number of independent rows, by Student's t.
+
+    Examples
+    --------
+    >>> [round(limit, 2) for limit in mean_interval(1.0, 0.1, 5)]
+    [0.72, 1.28]
+    """
+    from scipy.special import stdtrit
+
+    half_width = float(stdtrit(max(rows - 1, 1), (1 + level) / 2)) * error
+    return mean - half_width, mean + half_width
+
+
+def share_interval(share: float, error: float, rows: int, level: float = 0.95) -> tuple[float, float]:
+    """Return the exact limits of a share of a number of independent rows; fewer of them if the error is larger.
+
+    Examples
+    --------
+    >>> [round(limit, 3) for limit in share_interval(0.9, 0.03, 100)]
+    [0.824, 0.951]
+    """
+    if error > 0:
+        rows = max(min(rows, round(share * (1 - share) / error**2)), 1)
+    return binomial_interval(share * rows, rows, level)
 
 
 def binomial_interval(k: float, n: int, level: float = 0.95) -> tuple[float, float]:
@@ -402,69 +500,89 @@ class Evaluation:
     task: Task
     labels: Labels
     rows: int = 0
+    weight: float = 0.0  # of the rows: their number unless they have weights
     sums: dict[str, float] = field(default_factory=dict)
     unknown: dict[str, int] = field(default_factory=dict)  # rows of classes that the model does not know, by class
 
     def __post_init__(self) -> None:
         k = len(self.labels)
-        self.confusion = np.zeros((k, k), dtype=np.int64)  # true by predicted
+        self.confusion: npt.NDArray[Any] = np.zeros((k, k), dtype=np.int64)  # true by predicted
         self.calibration = np.zeros((3, CALIBRATION_BINS))  # of the predicted class: see calibration_sums
         self.log_odds = np.zeros((2, LOG_ODDS_BINS + 1))  # of two classes: histograms of log-odds of the second
-        self._moments = np.zeros(3)  # of the target: rows, mean, sum of squared deviations from it
+        self._moments = np.zeros(3)  # of the target: weight, mean, sum of squared deviations from it
 
-    def add(self, predictions: FloatArray, values: npt.NDArray[Any], unknown: Iterable[Any] = ()) -> None:
+    def add(
+        self,
+        predictions: FloatArray,
+        values: npt.NDArray[Any],
+        unknown: Iterable[Any] = (),
+        weights: FloatArray | None = None,
+    ) -> None:
         """Add rows: probabilities of classes, (n, k), or expected numbers, (n,); and the truth.
 
-        ``unknown`` are the classes of the rows whose code is -1.
+        ``unknown`` are the classes of the rows whose code is -1. With ``weights``, counts are sums of weights.
         """
         self.rows += len(values)
+        self.weight += len(values) if weights is None else float(weights.sum())
         for name in map(str, unknown):
             self.unknown[name] = self.unknown.get(name, 0) + 1
         if self.task == "classes":
-            self._add_classes(predictions, values)
+            self._add_classes(predictions, values, weights)
         else:
-            self._add_numbers(predictions, values)
+            self._add_numbers(predictions, values, weights)
 
-    def _add_to(self, name: str, amounts: FloatArray) -> None:
-        self.sums[name] = self.sums.get(name, 0.0) + float(amounts.sum())
+    def _add_to(self, name: str, amounts: FloatArray, weights: FloatArray | None) -> None:
+        self.sums[name] = self.sums.get(name, 0.0) + float((amounts if weights is None else amounts * weights).sum())
 
-    def _add_classes(self, p: FloatArray, codes: IntArray) -> None:
+    def _add_classes(self, p: FloatArray, codes: IntArray, weights: FloatArray | None) -> None:
         k = len(self.labels)
         known = codes >= 0
         best, true = p.argmax(axis=1), np.where(known, p[np.arange(len(codes)), codes], 0.0)
-        self._add_to("log loss", log_losses(true))
-        self._add_to("brier", (p**2).sum(axis=1) - 2 * true + 1)
-        self.confusion += confusion_matrix(codes[known], best[known], k)
-        self.calibration += calibration_sums(p[np.arange(len(codes)), best], best == codes)
+        self._add_to("log loss", log_losses(true), weights)
+        self._add_to("brier", (p**2).sum(axis=1) - 2 * true + 1, weights)
+        of_known = None if weights is None else weights[known]
+        self.confusion = self.confusion + confusion_matrix(codes[known], best[known], k, of_known)
+        self.calibration += calibration_sums(p[np.arange(len(codes)), best], best == codes, weights=weights)
         if k == 2:
             with np.errstate(divide="ignore"):
                 odds = np.clip(np.log(p[:, 1]) - np.log(p[:, 0]), -MAX_LOG_ODDS, MAX_LOG_ODDS)
             bins = ((odds + MAX_LOG_ODDS) / (2 * MAX_LOG_ODDS) * LOG_ODDS_BINS).astype(np.int64)
             for code in (0, 1):
-                self.log_odds[code] += np.bincount(bins[codes == code], minlength=LOG_ODDS_BINS + 1)
+                some = codes == code
+                of_some = None if weights is None else weights[some]
+                self.log_odds[code] += np.bincount(bins[some], of_some, minlength=LOG_ODDS_BINS + 1)
 
-    def _add_numbers(self, expected: FloatArray, values: FloatArray) -> None:
+    def _add_numbers(self, expected: FloatArray, values: FloatArray, weights: FloatArray | None) -> None:
         for name, amounts in row_losses(self.task, expected, values).items():
-            self._add_to(name, amounts)
-        n, mean = len(values), float(values.mean()) if len(values) else 0.0
+            self._add_to(name, amounts, weights)
+        weights = np.ones(len(values)) if weights is None else weights
+        n = float(weights.sum())
+        if not n:
+            return
+        mean = float(weights @ values / n)
         before, mean_before, squares = self._moments
         gap = mean - mean_before
         total = before + n
-        squares += float(((values - mean) ** 2).sum()) + gap**2 * before * n / max(total, 1)
-        self._moments = np.array([total, mean_before + gap * n / max(total, 1), squares])
+        squares += float(weights @ (values - mean) ** 2) + gap**2 * before * n / total
+        self._moments = np.array([total, mean_before + gap * n / total, squares])
 
     def summary(self) -> dict[str, float]:
         """Return the measures by name."""
-        n = max(self.rows, 1)
+        n = self.weight or 1.0
         means = {name: amount / n for name, amount in self.sums.items()}
         if self.task == "classes":
             found = {
                 "accuracy": float(np.trace(self.confusion)) / n,
+                "base rate": float(self.confusion.sum(axis=1).max(initial=0)) / n,
                 "log loss": means.get("log loss", 0.0),
                 "Brier score": means.get("brier", 0.0) / (2 if len(self.labels) == 2 else 1),
                 "calibration error": self.calibration_error(),
             }
-            return {**found, "ROC AUC": roc_auc(self.ranking())} if len(self.labels) == 2 else found
+            if len(self.labels) != 2:
+                return found
+            ranking = self.ranking()
+            precision = average_precision(*precision_recall_curve(ranking)) if ranking.positives else nan
+            return {**found, "ROC AUC": roc_auc(ranking), "PR AUC": precision}
         squares = self._moments[2]
         squared = means.get("squared error", 0.0)
         found = {
@@ -484,7 +602,4 @@ class Evaluation:
 
     def per_class(self) -> list[dict[str, Any]]:
         """Return precision, recall, F1 and the number of rows of each class."""
-        return [
-            {"class": name, "precision": float(a), "recall": float(b), "F1": float(c), "rows": int(rows)}
-            for name, a, b, c, rows in zip(self.labels, *class_measures(self.confusion), strict=True)
-        ]
+        return describe_classes(self.labels, self.confusion)

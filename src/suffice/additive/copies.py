@@ -38,19 +38,39 @@ def merge_copies(rows: BinnedRows) -> tuple[BinnedRows, int]:
     (100, 100, array([2., 2., 2.]))
     """
     cells = _hash_cells(rows)
-    _, first, group, sizes = np.unique(
-        cells + _random_codes(rows.target, 1), return_index=True, return_inverse=True, return_counts=True
-    )
+    group = group_copies(cells, cells + _random_codes(rows.target, 1))
+    if group is None:
+        return rows, 0
+    _, first = np.unique(group, return_index=True)
+    weight = np.bincount(group, weights=rows.weight).astype(np.float64)
+    return replace(rows.take(first), weight=weight), len(rows) - len(first)
+
+
+def group_copies(cells: npt.NDArray[np.uint64], keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64] | None:
+    """Return the group of each row, 0, 1, … by the first row, if equal rows are copies; None if they agree by chance.
+
+    Parameters
+    ----------
+    cells
+        A number for each row, the same for rows that agree in all columns.
+    keys
+        The same for rows that agree in the target, too.
+
+    Examples
+    --------
+    >>> keys = np.arange(100, dtype=np.uint64)
+    >>> group_copies(np.tile(keys, 2), np.tile(keys, 2))[-3:], group_copies(keys, keys)
+    (array([97, 98, 99]), None)
+    """
+    _, first, group, sizes = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
     suspects = excess_sizes(sizes)
     if not len(suspects):
-        return rows, 0
+        return None
     totals = np.unique(cells, return_inverse=True, return_counts=True)
     size = totals[2][totals[1][first]]  # of the group that agrees in all columns, for each group with one target
     if not any((sizes[size == k] == k).sum() >= AGREEING * len(np.unique(cells[first][size == k])) for k in suspects):
-        return rows, 0
-    weight = np.bincount(group, weights=rows.weight).astype(np.float64)
-    order = np.argsort(first)  # of the first row of each group
-    return replace(rows.take(first[order]), weight=weight[order]), len(rows) - len(first)
+        return None
+    return np.asarray(np.argsort(np.argsort(first))[group])
 
 
 def excess_sizes(sizes: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:

@@ -442,7 +442,14 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):  # type: ignore[misc]
             self._fit_classes(encoded)
         return self
 
-    def fit_bins(self, columns: Sequence[ColumnBins], bins: Bins, codes: npt.NDArray[np.int64], labels: Labels) -> Self:
+    def fit_bins(
+        self,
+        columns: Sequence[ColumnBins],
+        bins: Bins,
+        codes: npt.NDArray[np.int64],
+        labels: Labels,
+        weight: FloatArray | None = None,
+    ) -> Self:
         """Fit the model to rows in bins.
 
         Parameters
@@ -455,11 +462,13 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):  # type: ignore[misc]
             The class of each row: its place among the labels.
         labels
             The classes.
+        weight
+            The weight of each row; 1 by default.
         """
         with self._learning(anew=True):
             self._set_columns(columns)
             self._set_classes(labels)
-            self._fit_classes(EncodedRows(bins, codes.astype(np.float64), None, None))
+            self._fit_classes(EncodedRows(bins, codes.astype(np.float64), weight, None))
         return self
 
     def _fit_classes(self, encoded: EncodedRows) -> None:
@@ -639,7 +648,9 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):  # type: ignore[misc]
             self._fit_numbers(encoded)
         return self
 
-    def fit_bins(self, columns: Sequence[ColumnBins], bins: Bins, target: FloatArray) -> Self:
+    def fit_bins(
+        self, columns: Sequence[ColumnBins], bins: Bins, target: FloatArray, weight: FloatArray | None = None
+    ) -> Self:
         """Fit the model to rows in bins.
 
         Parameters
@@ -650,11 +661,13 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):  # type: ignore[misc]
             The bin of each cell, (d, n).
         target
             The number of each row.
+        weight
+            The weight of each row; 1 by default.
         """
         with self._learning(anew=True):
             self._set_columns(columns)
             target = _read_numbers(self.family, {"y": target}, len(target))[0]
-            self._fit_numbers(EncodedRows(bins, target, None, None))
+            self._fit_numbers(EncodedRows(bins, target, weight, None))
         return self
 
     def _fit_numbers(self, encoded: EncodedRows) -> None:

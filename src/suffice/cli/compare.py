@@ -13,6 +13,7 @@ from suffice.cli.options import (
     json_option,
     output_option,
     quiet_option,
+    role_options,
     schema_options,
     seed_option,
     table_argument,
@@ -24,6 +25,7 @@ from suffice.model_types import MODEL_TYPES
 @click.command()
 @table_argument
 @schema_options
+@role_options
 @click.option(
     "-m",
     "--model",
@@ -57,6 +59,9 @@ def compare(
     kind: tuple[str, ...],
     ignore: tuple[str, ...],
     task: str | None,
+    group: str | None,
+    time: str | None,
+    weight: str | None,
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -85,6 +90,9 @@ def compare(
             sizes=sizes,
             repeats=repeats,
             seed=seed,
+            group=group,
+            time=time,
+            weight=weight,
             watch=watch,
         )
     display = LearningCurveDisplay(found.sizes, found.curves, found.spreads, measure=found.measure)

@@ -65,7 +65,7 @@ def show_evaluation(evaluation: Any) -> None:
     show_table(
         ["class", "precision", "recall", "F1", "rows"],
         [
-            [str(row["class"]), *(_rounded(row[name]) for name in ("precision", "recall", "F1")), f"{row['rows']:,}"]
+            [str(row["class"]), *(_rounded(row[name]) for name in ("precision", "recall", "F1")), _amount(row["rows"])]
             for row in evaluation.per_class()
         ],
     )
@@ -74,10 +74,15 @@ def show_evaluation(evaluation: Any) -> None:
         show_table(
             ["true \\ predicted", *map(str, evaluation.labels)],
             [
-                [str(label), *(f"{count:,}" for count in counts)]
+                [str(label), *map(_amount, counts)]
                 for label, counts in zip(evaluation.labels, evaluation.confusion.tolist(), strict=True)
             ],
         )
+
+
+def _amount(rows: float) -> str:
+    """Return a number of rows, or a sum of their weights."""
+    return f"{rows:,}" if isinstance(rows, int) else f"{rows:,.4g}"
 
 
 def _rounded(value: float) -> str:

@@ -16,6 +16,7 @@ from suffice.cli.options import (
     list_models,
     model_output_option,
     quiet_option,
+    role_options,
     schema_options,
     seed_option,
     table_argument,
@@ -23,8 +24,8 @@ from suffice.cli.options import (
 )
 from suffice.model_types import MODEL_TYPES
 
-#: With fewer rows, measures on held-out rows are too uncertain to choose a model.
-_FEW = 20
+#: Largest number of classes whose recall is printed.
+_LISTED = 8
 
 
 def _parse_rows(context: click.Context, parameter: click.Parameter, value: str) -> int | str | None:
@@ -42,6 +43,7 @@ def _parse_rows(context: click.Context, parameter: click.Parameter, value: str) 
 @click.command(epilog=list_models(MODEL_TYPES.values()))
 @table_argument
 @partial(schema_options, target_required=False)
+@role_options
 @click.option(
     "--formula",
     metavar="FORMULA",
@@ -50,7 +52,6 @@ def _parse_rows(context: click.Context, parameter: click.Parameter, value: str) 
 @click.option(
     "--family", metavar="NAME", show_default="by the target", help="Family of a formula: binomial, poisson, …"
 )
-@click.option("--weights", metavar="COLUMN", help="Weights of a formula: how often each row counts.")
 @click.option("--exposure", metavar="COLUMN", help="Exposure of the counts of a formula.")
 @click.option("--positive", metavar="CLASS", show_default="the second", help="Class that a formula models, of two.")
 @click.option(
@@ -92,7 +93,6 @@ def fit(
     target: str | None,
     formula: str | None,
     family: str | None,
-    weights: str | None,
     exposure: str | None,
     positive: str | None,
     unseen: str | None,
@@ -101,6 +101,9 @@ def fit(
     kind: tuple[str, ...],
     ignore: tuple[str, ...],
     task: str | None,
+    group: str | None,
+    time: str | None,
+    weight: str | None,
     folds: int,
     rows: int | str | None,
     seed: int,
@@ -122,9 +125,10 @@ def fit(
     if ledger and in_database:
         raise click.UsageError("--ledger needs every row: leave out --in-database")
     kinds = column_kinds(kind, ignore)
-    settings = {"family": family, "weights": weights, "exposure": exposure, "positive": positive, "unseen": unseen}
+    settings = {"family": family, "exposure": exposure, "positive": positive, "unseen": unseen}
     if formula is not None:
         _check_formula_options(kinds)
+        settings["weights"] = weight
         _fit_formula(open_table(table, kinds, **options), formula, settings, output, as_json, quiet)
         return
     if target is None:
@@ -133,7 +137,11 @@ def fit(
     if given:
         raise click.UsageError(f"--{given[0]} goes with --formula")
     source = open_table(table, kinds, **options)
-    if ledger or choose_database(source, in_database, model) is None:
+    roles = {"group": group, "time": time, "weight": weight}
+    given = [role for role, column in roles.items() if column is not None]
+    if given and in_database:
+        raise click.UsageError(f"--{given[0]} is read row by row: leave out --in-database")
+    if ledger or given or choose_database(source, in_database, model) is None:
         source = PrefetchedSource(source)  # reads during the imports below
     from suffice.tables.fitted import FittedTable
     from suffice.tables.fitting import fit_table
@@ -147,11 +155,14 @@ def fit(
         random_state=seed,
         in_database=in_database,
         ledger=ledger,
+        **roles,
     )
     with progress_bar(quiet) as watch:
         fit_table(fitted, source, target, watch)
     if output is not None:
         save_model(fitted, output)
+    for each in fitted.warnings_:
+        say(each.message, "warning")
     if as_json:
         show_json(fit_summary(fitted, source.name, output))
         return
@@ -168,7 +179,8 @@ def fit(
 def _check_formula_options(kinds: dict[str, str]) -> None:
     """Raise for options that do not go with a formula."""
     context = click.get_current_context()
-    for name in ("target", "model", "ignore", "task", "folds", "rows", "seed", "in_database", "ledger"):
+    alone = ("target", "model", "ignore", "task", "group", "time", "folds", "rows", "seed", "in_database", "ledger")
+    for name in alone:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name.replace('_', '-')} does not go with --formula")
     for column, kind in kinds.items():
@@ -214,6 +226,9 @@ def fit_summary(model: Any, name: str, output: str | None) -> dict[str, Any]:
         "rows": model.rows_,
         "rows_without_target": model.skipped_,
         "rows_fitted": model.fitted_rows_,
+        "group": model.group,
+        "time": model.time,
+        "weight": model.weight,
         "rows_in_ledger": None if model.ledger_ is None else len(model.ledger_),
         "sums_taken": model.summed_,
         "columns": [
@@ -221,8 +236,9 @@ def fit_summary(model: Any, name: str, output: str | None) -> dict[str, Any]:
             for field in schema.fields
             if field.name != schema.target
         ],
-        "candidates": [vars(each) for each in model.candidates_],
+        "candidates": [{**vars(each), "per_class": each.per_class(model._labels)} for each in model.candidates_],
         "no_better_than_baseline": is_no_better_than_baseline(model.candidates_),
+        "warnings": [vars(each) for each in model.warnings_],
         "model": model.model_,
         "seconds": model.seconds_,
         "saved": output,
@@ -234,14 +250,14 @@ def show_columns(model: Any) -> None:
     from suffice.cli.output import print_line, share
 
     schema = model.schema_
-    rows = max(model.rows_, 1)
+    weight = float(model.description_.class_count_.sum()) or 1.0
     known = model.description_.known()
-    missing = {feature.column: 1 - float(known[feature.name].sum()) / rows for feature in schema.features}
+    missing = {feature.column: 1 - float(known[feature.name].sum()) / weight for feature in schema.features}
     for kind in ("numeric", "count", "boolean", "category", "date", "text"):
         fields = [field for field in schema.predictors if field.kind == kind]
         if fields:
             names = ", ".join(
-                field.name + (f" ({share(missing[field.name])} missing)" if missing.get(field.name, 0) > 0 else "")
+                field.name + (f" ({share(missing[field.name])} missing)" if missing.get(field.name, 0) > 1e-12 else "")
                 for field in fields
             )
             print_line(f"  {kind:<9} {names}")
@@ -256,6 +272,7 @@ def show_candidates(model: Any) -> None:
     task = model.schema_.task
     measure = {"classes": "log loss", "numbers": "RMSE", "counts": "Poisson deviance"}[task]
     extra = "accuracy" if task == "classes" else "absolute error"
+    ranked = any("PR AUC" in each.measures for each in model.candidates_)
     rows = []
     for each in model.candidates_:
         if each.why:
@@ -268,14 +285,41 @@ def show_candidates(model: Any) -> None:
                 kind,
                 f"{each.loss:.4g} ± {each.spread:.2g}",
                 share(other) if task == "classes" else f"{other:.4g}",
+                *([f"{each.measures.get('PR AUC', float('nan')):.3f}"] if ranked else []),
                 f"{each.seconds:.1f}" if each.seconds else "",  # not stored in files
                 each.title,
             ]
         )
-    show_table(["model", "", measure, extra, "seconds", ""], rows, marked=0)
+    show_table(["model", "", measure, extra, *(["PR AUC"] if ranked else []), "seconds", ""], rows, marked=0)
     for each in model.candidates_:
         if each.why:
             say(f"{each.model} was skipped: {each.why}", "warning")
+
+
+def show_held_out(model: Any) -> None:
+    """Print the intervals of the loss and the accuracy of the chosen model, and the recall of each class."""
+    from suffice.cli.output import counted, print_line, share
+
+    best = model.candidates_[0]
+    if not best.intervals:
+        return
+    measure = {"classes": "log loss", "numbers": "RMSE", "counts": "Poisson deviance"}[model.schema_.task]
+    low, high = best.intervals["loss"]
+    print_line(
+        f"{best.model} on {counted(best.rows, 'held-out row')}, with 95 % intervals: {measure} {best.loss:.4g} "
+        f"({low:.4g} to {high:.4g})"
+    )
+    if "accuracy" not in best.intervals:
+        return
+    low, high = best.intervals["accuracy"]
+    accuracy = f"  accuracy {share(best.measures['accuracy'])} ({share(low)} to {share(high)})"
+    found = best.per_class(model._labels)
+    largest = max(found, key=lambda each: each["rows"], default=None)
+    base = f"; base rate {share(largest['rows'] / best.rows)} ({largest['class']})" if largest else ""
+    print_line(accuracy + base)
+    if found:
+        recalls = ", ".join(f"{each['class']} {share(each['recall'])}" for each in found[:_LISTED] if each["rows"])
+        print_line(f"  recall: {recalls}{' and others' if len(found) > _LISTED else ''}")
 
 
 def fitted_rows(model: Any) -> str:
@@ -293,7 +337,7 @@ def show_fit(model: Any, name: str) -> None:
     if schema.task == "classes":
         weights = model.description_.class_count_
         classes = ", ".join(
-            f"{label} {int(weight):,}" for label, weight in list(zip(model._labels, weights, strict=True))[:8]
+            f"{label} {weight:,.0f}" for label, weight in list(zip(model._labels, weights, strict=True))[:8]
         )
         more = f" and {len(weights) - 8} more" if len(weights) > 8 else ""
         print_line(f"  {'target':<9} {schema.target}: {len(weights)} classes ({classes}{more})")
@@ -303,7 +347,10 @@ def show_fit(model: Any, name: str) -> None:
     if model.skipped_:
         say(f"{counted(model.skipped_, 'row')} without {schema.target} were skipped", "warning")
     print_line()
-    print_line("cross-validation:")
+    roles = schema.roles
+    how = f", by group {roles.group}" if roles.group else f", in the order of {roles.time}" if roles.time else ""
+    weighted = f", weighted by {roles.weight}" if roles.weight else ""
+    print_line(f"cross-validation{how}{weighted}:")
     show_candidates(model)
     print_line()
     best = model.candidates_[0]
@@ -317,8 +364,7 @@ def show_fit(model: Any, name: str) -> None:
     if is_no_better_than_baseline(model.candidates_):
         print_line("no better than guessing: the lowest loss is within one standard error of the baseline", "bold")
     print_line(f"{'chosen' if model.model == 'auto' else 'fitted'}: {best.model} ({best.title}){comparison}", "bold")
-    if model.rows_ < _FEW:
-        say(f"{counted(model.rows_, 'row')} are too few to compare models", "warning")
+    show_held_out(model)
     rate = model.rows_ / max(model.seconds_, 1e-9)
     used = "" if model.fitted_rows_ < model.rows_ else f"; {best.model} was fitted to all rows"
     print_line(f"{counted(model.rows_, 'row')} in {model.seconds_:.1f} s, {rate:,.0f} rows/s{used}")

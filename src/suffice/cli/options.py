@@ -177,6 +177,33 @@ def schema_options(command: F, target_required: bool = True) -> F:
     return _add_options(command, options)
 
 
+def role_options(command: F) -> F:
+    """Add the options for columns that say how rows are held out."""
+    options = (
+        click.option(
+            "--group",
+            metavar="COLUMN",
+            help="Rows with the same value, such as those of a customer, are held out together; no feature.",
+            shell_complete=complete_column,
+        ),
+        click.option(
+            "--time",
+            metavar="COLUMN",
+            help="Dates or numbers: models are compared on rows later than those they were fitted to; no feature.",
+            shell_complete=complete_column,
+        ),
+        click.option(
+            "--weight",
+            "--weights",
+            "weight",
+            metavar="COLUMN",
+            help="How much each row counts, in the fit and in all measures; no feature.",
+            shell_complete=complete_column,
+        ),
+    )
+    return _add_options(command, options)
+
+
 def column_kinds(kind: tuple[str, ...], ignore: tuple[str, ...]) -> dict[str, str]:
     """Return the column kinds of the options --kind and --ignore."""
     found = dict.fromkeys(ignore, "ignore")

@@ -33,6 +33,7 @@ def data_section(data: ReportData) -> Section:
             "target_figure": None if is_classification else _target_figure(data),
             "target_table": _class_table(data) if is_classification else None,
             "ignored": _ignored_table(data),
+            "warnings": _warnings_table(data),
         },
     )
 
@@ -70,6 +71,12 @@ def _ignored_table(data: ReportData) -> Table | None:
     rows = [(each.name, each.why or "as specified", _missing_share(data, each)) for each in ignored]
     columns = [Column("column"), Column("reason"), Column("missing", "number")]
     return Table("Ignored columns", columns, rows, compact=True)
+
+
+def _warnings_table(data: ReportData) -> Table | None:
+    rows = [(each.column or "", each.message) for each in data.model.warnings_]
+    columns = [Column("column"), Column("warning", "prose")]
+    return Table("Warnings of the fit", columns, rows, compact=True) if rows else None
 
 
 def _missing_share(data: ReportData, field: Field) -> str:

@@ -126,7 +126,7 @@ class ReportData:
                 targets = data.encode_targets(labelled)
                 predictions = model.predictor_.predict(block)
                 unknown = labelled.unknown(targets) if data.task == "classes" else []
-                data.evaluation.add(predictions, targets, unknown)
+                data.evaluation.add(predictions, targets, unknown, block.weights)
                 data.n_rows += block.rows
                 data._count_missing(batch, block)
                 hashes = hash_rows(block, labelled.values, labelled.labels)
@@ -238,7 +238,7 @@ class ReportData:
         if self.task != "classes":
             return True
         fitted = self.model.description_.class_count_
-        return bool(np.array_equal(self.evaluation.confusion.sum(axis=1)[: len(fitted)], fitted))
+        return bool(np.allclose(self.evaluation.confusion.sum(axis=1)[: len(fitted)], fitted, rtol=1e-9))
 
     @property
     def models(self) -> list[Candidate]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from suffice.tables.errors import MissingExtraError, TableError, UsageError
+    from suffice.tables.findings import Finding
     from suffice.tables.learning_curves import Comparison, compare
     from suffice.tables.model import TableModel, fit
     from suffice.tables.model_search import Candidate
@@ -22,6 +23,7 @@ _MODULES = {
     "Comparison": "learning_curves",
     "Feature": "schema",
     "Field": "schema",
+    "Finding": "findings",
     "MissingExtraError": "errors",
     "Outlier": "outlier_detection",
     "Schema": "schema",
@@ -41,6 +43,7 @@ __all__ = [
     "Feature",
     "FetchWarning",
     "Field",
+    "Finding",
     "MissingExtraError",
     "Outlier",
     "Schema",

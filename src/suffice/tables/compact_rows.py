@@ -63,14 +63,15 @@ class CompactRows:
             return
         columns = tuple(map(_packed, block.columns))
         values = _narrow_codes(targets.values) if len(targets.labels) else PackedNumbers.of(targets.values)
+        weights = [] if block.weights is None else [PackedNumbers.of(block.weights)]
         self.rows += block.rows
-        self.size += sum(map(_size_of, (values, *columns)))
+        self.size += sum(map(_size_of, (values, *columns, *weights)))
         if self._most is None:
             self._most = free_temporary_space()
         if self.size > self._most:
             self.close()
         else:
-            self._spill.add((columns, targets.labels.names, values, block.rows, block.first))
+            self._spill.add((columns, targets.labels.names, values, weights, block.rows, block.first))
 
     def read(self, labels: Labels, *, packed: bool = False) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
         """Yield the rows in order, each block with the codes of these classes, or with numbers if there are none.
@@ -83,10 +84,10 @@ class CompactRows:
             Whether numbers are left as :class:`PackedNumbers`, which :meth:`Design.encode` reads.
         """
         assert self._spill is not None  # rows are not read after they were deleted
-        for columns, names, values, rows, first in self._spill:
+        for columns, names, values, weights, rows, first in self._spill:
             found = tuple(_column(column, packed) for column in columns)
             targets = labels.find(names)[values] if len(labels) else values.unpacked()
-            yield Block(self._features, found, rows, first), targets
+            yield Block(self._features, found, rows, first, weights[0].unpacked() if weights else None), targets
 
     def close(self) -> None:
         """Delete the rows."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -93,16 +93,20 @@ class Block:
         Number of rows.
     first
         Position of the first row in its table.
+    weights
+        How much each row counts, (n,); None: all the same.
     """
 
     features: tuple[Feature, ...]
     columns: tuple[Any, ...]
     rows: int
     first: int = 0
+    weights: FloatArray | None = None
 
     def __getitem__(self, rows: Any) -> Block:
         count = len(range(self.rows)[rows]) if isinstance(rows, slice) else len(np.arange(self.rows)[rows])
-        return Block(self.features, tuple(_take_rows(column, rows) for column in self.columns), count, self.first)
+        columns = tuple(_take_rows(column, rows) for column in self.columns)
+        return Block(self.features, columns, count, self.first, None if self.weights is None else self.weights[rows])
 
     @classmethod
     def of(cls, batch: pa.RecordBatch | pa.Table, schema: Schema, first: int = 0) -> Block:
@@ -382,9 +386,61 @@ class Targets:
 def encode_rows(batch: Any, schema: Schema, first: int = 0) -> tuple[Block, Targets]:
     """Return the encoded rows of a batch that have a target, and their targets."""
     targets = Targets.of(batch.column(schema.target), schema, first)
+    weight = schema.roles.weight
+    weights = None if weight is None else encode_weights(batch.column(weight), weight, targets.known, schema, first)
     if not targets.known.all():
         batch = batch.filter(from_numbers(targets.known))
-    return Block.of(batch, schema, first), targets
+    block = Block.of(batch, schema, first)
+    return (block if weights is None else replace(block, weights=weights)), targets
+
+
+def encode_weights(column: Any, name: str, known: npt.NDArray[np.bool_], schema: Schema, first: int = 0) -> FloatArray:
+    """Return the weights of the rows with a target; raise for one that is missing, negative or not finite."""
+    kind = cell_type(column.type)
+    if kind == "name":
+        column = _parse_numbers(column, Field(name, "numeric", "number"), first, schema.missing)
+    elif kind not in ("number", "whole", "truth"):
+        raise TableError(f"the weight {name!r} must hold numbers, and holds {column.type}: name another column")
+    found = _mask_missing(to_floats(column), schema.missing)
+    bad = known & ~((found >= 0) & np.isfinite(found))
+    if bad.any():
+        row = int(np.argmax(bad))
+        what = "missing" if np.isnan(found[row]) else f"{found[row]:g}"
+        raise TableError(
+            f"the weight {name!r} is {what} in row {first + row + 1}: it must be a number, 0 or more; correct the "
+            "cell, or leave out the row (--query)"
+        )
+    return found[known]
+
+
+def encode_times(column: Any, name: str, schema: Schema) -> FloatArray:
+    """Return the time of each row as a number, NaN where it is missing; dates as days since 1970."""
+    kind = cell_type(column.type)
+    if kind == "name":
+        column = mark_missing(arrow().table({"": column}), schema.missing).column(0)
+        kind = cell_type(column.type)
+    if kind in ("date", "moment"):
+        return split_dates(column)[0]
+    if kind not in ("number", "whole", "nothing"):
+        raise TableError(f"the time {name!r} holds {column.type}: it must hold numbers, or dates written as 2024-12-31")
+    return _mask_missing(to_floats(column), schema.missing)
+
+
+def check_roles(batch: Any, schema: Schema, first: int = 0) -> None:
+    """Raise for a row without a group or a time."""
+    roles = schema.roles
+    if roles.group is not None:
+        is_missing = encode_names(batch.column(roles.group), schema.missing).codes < 0
+    elif roles.time is not None:
+        is_missing = np.isnan(encode_times(batch.column(roles.time), roles.time, schema))
+    else:
+        return
+    if is_missing.any():
+        role, name = ("group", roles.group) if roles.group is not None else ("time", roles.time)
+        raise TableError(
+            f"the {role} {name!r} is missing in row {first + int(np.argmax(is_missing)) + 1}: fill in the cell, or "
+            "leave out the row (--query)"
+        )
 
 
 def _typed(name: str, kind: str) -> Any:

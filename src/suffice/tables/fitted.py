@@ -15,6 +15,7 @@ from suffice.statistics.base import FloatArray, NegativeEvidenceError
 from suffice.store import Contents, Stored, nest_contents, unnest_contents
 from suffice.tables.encoding import Bins, Block, Targets, encode_rows, numeric_ranges
 from suffice.tables.errors import TableError
+from suffice.tables.findings import Finding
 from suffice.tables.model_search import Candidate
 from suffice.tables.predictors import Predictor, restore_predictor
 from suffice.tables.predictors.additive import AdditivePredictor
@@ -36,7 +37,19 @@ if TYPE_CHECKING:
     from suffice.typing import TableLike, VectorLike
 
 #: Parameters of a model of a table, as :class:`suffice.tables.TableModel` documents them.
-PARAMETERS = ("columns", "folds", "in_database", "ledger", "model", "most_rows", "random_state", "task")
+PARAMETERS = (
+    "columns",
+    "folds",
+    "group",
+    "in_database",
+    "ledger",
+    "model",
+    "most_rows",
+    "random_state",
+    "task",
+    "time",
+    "weight",
+)
 
 Ranges = dict[str, tuple[float, float]]  # of numeric columns, by name
 
@@ -51,6 +64,7 @@ class FittedTable(Stored):
     schema_: Schema
     model_: str
     candidates_: list[Candidate]
+    warnings_: list[Finding]
     predictor_: Predictor
     rows_: int
     skipped_: int
@@ -76,6 +90,9 @@ class FittedTable(Stored):
         random_state: int = 0,
         in_database: bool | None = None,
         ledger: bool = False,
+        group: str | None = None,
+        time: str | None = None,
+        weight: str | None = None,
     ) -> None:
         self.model = model
         self.columns = columns
@@ -85,6 +102,9 @@ class FittedTable(Stored):
         self.random_state = random_state
         self.in_database = in_database
         self.ledger = ledger
+        self.group = group
+        self.time = time
+        self.weight = weight
 
     # Predictions.
 
@@ -176,9 +196,9 @@ class FittedTable(Stored):
             found = self.predictor_.predict(block)
             if self.schema_.task == "classes":
                 codes = targets.places(self._labels)
-                seen.add(found, codes, targets.unknown(codes))
+                seen.add(found, codes, targets.unknown(codes), block.weights)
             else:
-                seen.add(found, targets.values)
+                seen.add(found, targets.values, weights=block.weights)
         if not seen.rows:
             raise TableError(f"no row has a target in {self.schema_.target!r}: there is nothing to compare with")
         return seen
@@ -413,6 +433,7 @@ class FittedTable(Stored):
                 "candidates": [
                     {**vars(each), "seconds": 0.0} for each in self.candidates_
                 ],  # the same fit writes the same file
+                "warnings": [vars(each) for each in self.warnings_],
                 "rows": self.rows_,
                 "skipped": self.skipped_,
                 "noise": self._noise,
@@ -443,6 +464,7 @@ class FittedTable(Stored):
 
             model.ledger_ = Ledger.from_contents(parts["ledger"])
         model.candidates_ = [Candidate(**each) for each in settings["candidates"]]
+        model.warnings_ = [Finding(**each) for each in settings.get("warnings", [])]
         model.rows_, model.skipped_ = int(settings["rows"]), int(settings["skipped"])
         model._noise = float(settings["noise"])
         model.fitted_rows_ = int(settings["fitted_rows"])

@@ -15,15 +15,16 @@ from suffice.tables import scan
 from suffice.tables.candidates import candidates, find_model_type
 from suffice.tables.encoding import Block, numeric_ranges
 from suffice.tables.errors import TableError
+from suffice.tables.findings import find_warnings
 from suffice.tables.fitted import FittedTable, with_target
 from suffice.tables.ledger import Ledger
-from suffice.tables.model_search import evaluate_candidates
+from suffice.tables.model_search import evaluate_candidates, split_rows
 from suffice.tables.predictors import Predictor, make_predictor
 from suffice.tables.predictors.additive import AdditivePredictor
 from suffice.tables.predictors.linear import MEMORY, LinearPredictor
 from suffice.tables.predictors.naive_bayes import NaiveBayesPredictor
 from suffice.tables.pushdown.database import PushdownError, TableDatabase, choose_database, is_faster_in_database
-from suffice.tables.schema import Schema
+from suffice.tables.schema import Roles, Schema
 from suffice.tables.sources.base import HERE, Source, Watch
 
 #: With ``most_rows="auto"``, regressions are fitted to all rows if a pass takes at most ``PRODUCTS`` products, additive
@@ -48,11 +49,14 @@ def fit_table(model: FittedTable, table: Any, target: Any, watch: Watch | None =
         raise ValueError(f"most_rows must be 1 or more, 'auto', or None for all rows; got {model.most_rows!r}")
     if model.ledger and model.in_database:
         raise ValueError("ledger=True reads every row: leave out in_database=True")
+    by_rows = [role for role in ("group", "time", "weight") if getattr(model, role) is not None]
+    if by_rows and model.in_database:
+        raise ValueError(f"{by_rows[0]}= is read row by row: leave out in_database=True")
     strings = [str(name) for name, kind in (model.columns or {}).items() if kind in ("category", "text")]
     source, name = with_target(table, target, strings=strings)
     start = time.perf_counter()
 
-    database = None if model.ledger else choose_database(source, model.in_database, model.model)
+    database = None if model.ledger or by_rows else choose_database(source, model.in_database, model.model)
     try:
         with closing(_read(model, source, name, database, watch)) as found:
             _select_and_fit(model, found, watch)
@@ -66,7 +70,8 @@ def _read(
     model: FittedTable, source: Source, target: str, database: TableDatabase | None, watch: Watch | None
 ) -> scan.ScanResult:
     """Scan a table: in its database if possible, else by reading it."""
-    asked, note = (target, model.columns, model.task, partial(_drawn, model), partial(_summed, model)), ""
+    roles = Roles(model.group, model.time, model.weight)
+    asked, note = (target, model.columns, model.task, partial(_drawn, model), partial(_summed, model), roles), ""
     if database is not None:
         from suffice.tables.pushdown.scan import DatabaseScan  # with the SQL kernels, which files do not need
 
@@ -115,13 +120,16 @@ def _summed(model: FittedTable, schema: Schema) -> ModelType | None:
 def _select_and_fit(model: FittedTable, found: scan.ScanResult, watch: Watch | None) -> None:
     """Choose a model, and fit it to all rows."""
     schema, labels = found.schema, found.labels
-    sample, values = found.comparison_sample(model.random_state)
+    rows = found.comparison_sample(model.random_state)
+    sample, values = rows.sample, rows.values
+    if sample.weights is not None and not sample.weights.any():
+        raise TableError(f"the weight {schema.roles.weight!r} is 0 in every row: no row counts; name another column")
     auto = model.model == "auto"
     model_types = candidates(schema, len(labels), found.rows) if auto else [find_model_type(model.model, schema)]
-    model.candidates_ = evaluate_candidates(
-        model_types, sample, values, schema.task, labels, model.folds, model.random_state, watch
-    )
+    trial = split_rows(rows, schema, labels, model.folds, model.random_state)
+    model.candidates_ = evaluate_candidates(model_types, trial, model.random_state, watch)
     best = model.candidates_[0]
+    model.warnings_ = find_warnings(trial, schema.target, best)
     if auto and best.why:
         raise TableError(f"no model can be fitted to these rows ({best.model}: {best.why})")
     model_type = find_model_type(best.model, schema)
@@ -141,7 +149,8 @@ def _select_and_fit(model: FittedTable, found: scan.ScanResult, watch: Watch | N
         model.ranges_[schema.target] = float(values.min()), float(values.max())
     model._noise = 0.0
     if schema.task == "numbers":
-        model._noise = float(np.sqrt(np.mean((values - model.predictor_.predict(sample)) ** 2)))
+        squares = (values - model.predictor_.predict(sample)) ** 2
+        model._noise = float(np.sqrt(np.average(squares, weights=sample.weights)))
 
 
 def _fitted(

@@ -15,9 +15,10 @@ from suffice.statistics.base import FloatArray
 from suffice.tables import scan
 from suffice.tables.candidates import find_model_type
 from suffice.tables.errors import TableError, UsageError, nearest
-from suffice.tables.model_search import CrossValidation, assign_folds, fit_temperature, predict_held_out
+from suffice.tables.folds import assign_folds
+from suffice.tables.model_search import CrossValidation, fit_temperature, predict_held_out
 from suffice.tables.predictors import Predictor, make_predictor
-from suffice.tables.schema import Schema
+from suffice.tables.schema import Roles, Schema
 from suffice.tables.sources import open_table
 from suffice.tables.sources.base import Watch
 
@@ -76,6 +77,9 @@ def compare(
     sizes: int = 8,
     repeats: int = 10,
     seed: int = 0,
+    group: str | None = None,
+    time: str | None = None,
+    weight: str | None = None,
     watch: Watch | None = None,
 ) -> Comparison:
     """Return the learning curves of models on a table.
@@ -97,6 +101,9 @@ def compare(
         Number of random draws of each size.
     seed
         Seed of the draws.
+    group, time, weight
+        Columns, as for :class:`TableModel`: test rows are of other groups, or later, than all training rows; losses are
+        weighted.
     watch
         Progress callback.
 
@@ -107,7 +114,8 @@ def compare(
     >>> sorted(found.curves), found.sizes.tolist()
     (['gda', 'nb'], [12, 34, 100])
     """
-    found = scan.scan_table(scan.StreamScan(open_table(table), watch=watch), target, columns, task)
+    roles = Roles(group, time, weight)
+    found = scan.scan_table(scan.StreamScan(open_table(table), watch=watch), target, columns, task, roles=roles)
     model_types = _model_types(found.schema, models)
     measures = {
         "classes": ("log loss", "error"),
@@ -121,7 +129,7 @@ def compare(
             f"{measure!r} is not a measure of {found.schema.task}; use {' or '.join(allowed)}"
             f"{nearest(measure, allowed)}"
         )
-    block, values = found.comparison_sample(seed)
+    block, values, groups, times = found.comparison_sample(seed)
     random = np.random.default_rng(seed)
     few = max(10, 4 * len(found.labels))
     tested = min(int(len(values) * _TESTED), _MOST_TESTED)
@@ -131,8 +139,7 @@ def compare(
     counts = np.unique(np.geomspace(few, most, sizes).astype(np.int64))
     errors: dict[str, list[list[float]]] = {model_type.name: [[] for _ in counts] for model_type in model_types}
     for repeat in range(repeats):
-        order = random.permutation(len(values))
-        test, rest = order[:tested], order[tested:]
+        test, rest = _split(random.permutation(len(values)), tested, groups, times)
         rest = _each_class_first(rest, values) if found.schema.task == "classes" else rest
         for place, count in enumerate(counts):
             if watch is not None:
@@ -152,6 +159,26 @@ def compare(
         measure,
         found.rows,
     )
+
+
+def _split(
+    order: npt.NDArray[np.int64],
+    tested: int,
+    groups: npt.NDArray[np.int64] | None,
+    times: FloatArray | None,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return test rows and training rows, in a given order: of other groups, or test rows later than training rows."""
+    if times is not None:
+        bound = np.sort(times)[len(times) - tested]
+        is_test = times >= bound if bound > times.min() else times > bound  # rows of the same time are not split
+    elif groups is not None:
+        first = np.unique(groups[order], return_index=True)[1]  # groups are in the order of their first row
+        rows = np.bincount(groups)[np.argsort(first)]
+        test_groups = np.argsort(first)[: max(int(np.searchsorted(np.cumsum(rows), tested, side="right")), 1)]
+        is_test = np.isin(groups, test_groups)
+    else:
+        return order[:tested], order[tested:]
+    return order[is_test[order]], order[~is_test[order]]
 
 
 def _model_types(schema: Schema, models: tuple[str, ...]) -> list[ModelType]:
@@ -182,7 +209,7 @@ def _fitted(
         folds = assign_folds(values, min(_FOLDS, len(values) // 2), np.random.default_rng(seed))
         trial = CrossValidation(block, values, folds, found.schema.task, found.labels)
         with suppress(ValueError, ArithmeticError):  # too few rows for cross-validation: a temperature of 1
-            temperature = fit_temperature(predict_held_out(model_type, 1.0, trial)[0], values)
+            temperature = fit_temperature(predict_held_out(model_type, 1.0, trial)[0], values, trial.weights)
             model.inner = model.inner.with_params(temperature=temperature)
     return model
 
@@ -190,8 +217,8 @@ def _fitted(
 def _error(model: Predictor, block: Any, values: npt.NDArray[Any], measure: str) -> float:
     found = row_losses(model.task, model.scores(block), values)
     if measure == "error":
-        return float(1 - found["accuracy"].mean())
-    return float(found[measure].mean())
+        return float(1 - np.average(found["accuracy"], weights=block.weights))
+    return float(np.average(found[measure], weights=block.weights))
 
 
 def _standard_error(errors: list[float]) -> float:

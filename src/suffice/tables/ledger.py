@@ -102,7 +102,8 @@ class Ledger:
     def _rows_encoded(self, block: Block, values: npt.NDArray[Any], labels: Labels) -> Digests:
         """Return 64 bits for each cell and the target of each row, (n, columns + 1); the same in any batch."""
         target = CodedColumn(labels, values) if len(labels) else np.asarray(values, dtype=np.float64)
-        return np.stack([self._encoded(column) for column in (*block.columns, target)], axis=1)
+        weights = [] if block.weights is None else [block.weights]
+        return np.stack([self._encoded(column) for column in (*block.columns, target, *weights)], axis=1)
 
     def _encoded(self, column: Any) -> Digests:
         """Return 64 bits for each cell of a column, the same for the same cell in any batch."""

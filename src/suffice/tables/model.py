@@ -63,12 +63,23 @@ class TableModel(FittedTable, BaseEstimator):  # type: ignore[misc]
         rows that were never learned. The rows of a database are then read, too. Models that are not fitted from sums
         cannot forget, and keep no ledger.
 
+    group
+        Column whose equal values mark rows that belong together, such as those of one customer: they are held out
+        together. It is no feature unless ``columns`` gives it a kind.
+    time
+        Column of dates or numbers: models are compared on rows that are later than all rows they were fitted to. It is
+        no feature unless ``columns`` gives it a kind. Not together with ``group``.
+    weight
+        Column of numbers, 0 or more: how much each row counts, in the fit and in all measures. It is no feature unless
+        ``columns`` gives it a kind. :meth:`update`, :meth:`forget` and :meth:`evaluate` read it, too.
+
     Attributes
     ----------
     schema_ : the columns and their kinds
     model_ : the name of the model
     candidates_ : cross-validated losses of the models, the chosen one first, and of the baseline, which predicts the
         class frequencies, or the mean, for every row; one model and the baseline if the model was given
+    warnings_ : columns that leak the target, and copies of rows
     classes_ : (k,), if the task is classes
     rows_, skipped_ : number of rows learned, and of rows without a target, which are skipped
     fitted_rows_ : number of rows that the model was fitted to
@@ -130,6 +141,7 @@ class TableModel(FittedTable, BaseEstimator):  # type: ignore[misc]
             both._description = copy.deepcopy(self._description)
             both._description.set_statistics(self._description.statistics_ + _components(self, other))
         both.schema_, both.model_, both.candidates_ = self.schema_, self.model_, []
+        both.warnings_ = [*self.warnings_, *(each for each in other.warnings_ if each not in self.warnings_)]
         both._labels = self._labels.union(other._labels)[0]
         both._bins, both._noise = self._bins, self._noise
         both.rows_, both.skipped_ = self.rows_ + other.rows_, self.skipped_ + other.skipped_
@@ -195,7 +207,7 @@ def fit(
     collect
         Whether a data frame of Dask or Spark of any size is fetched; see :func:`open_table`.
     settings
-        Further parameters of :class:`TableModel`: ``columns``, ``task``, ``folds``, ``random_state``, ``ledger``.
+        Further parameters of :class:`TableModel`: ``columns``, ``task``, ``folds``, ``group``, ``time``, ``weight``, …
 
     Examples
     --------
@@ -236,6 +248,7 @@ def _check_mergeable(one: TableModel, two: TableModel) -> None:
         ("type", one.model_, two.model_),
         ("target", one.schema_.target, two.schema_.target),
         ("task", one.schema_.task, two.schema_.task),
+        ("weight", one.schema_.roles.weight, two.schema_.roles.weight),
     ):
         if mine != theirs:
             raise TableError(f"models of the {what} {mine!r} and {theirs!r} cannot be merged: fit them alike")

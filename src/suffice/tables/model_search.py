@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,13 @@ from suffice.model_types import ModelType, Task
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.tables.encoding import Block
+from suffice.tables.folds import assign_folds, assign_folds_by_time, find_copies
 from suffice.tables.predictors import Predictor, make_predictor
+from suffice.tables.schema import Schema
 from suffice.tables.sources.base import Watch
+
+if TYPE_CHECKING:
+    from suffice.tables.scan import ComparisonRows
 
 #: Least number of rows for a temperature below 1, which makes posteriors more confident.
 _MANY = 1000
@@ -32,6 +37,8 @@ _WORTH = 0.005
 #: Rows times features times predictors that are learned anew in a cross-validation: of larger tables, fewer folds are
 #: held out.
 _WORK = 800_000
+#: Largest number of classes for the confusion matrix of a candidate.
+_CONFUSED = 50
 #: Name of the candidate that predicts the same for every row: the class frequencies, or the mean.
 BASELINE = "baseline"
 #: Models, the simplest first: the simplest within one standard error of the best is chosen.
@@ -72,6 +79,10 @@ class Candidate:
         rows (squared errors for numbers), and the standard error of this difference.
     rows
         Number of held-out rows.
+    intervals
+        95 % intervals of the loss, as ``"loss"``, and of the accuracy, over the held-out rows.
+    confusion
+        Number of held-out rows by true class and predicted class; empty for numbers, and for more than 50 classes.
     """
 
     model: str
@@ -88,11 +99,19 @@ class Candidate:
     behind: float = 0.0
     behind_error: float = 0.0
     rows: int = 0
+    intervals: dict[str, list[float]] = field(default_factory=dict)
+    confusion: list[list[float]] = field(default_factory=list)
 
     @property
     def is_baseline(self) -> bool:
         """Whether it predicts the same for every row."""
         return self.model == BASELINE
+
+    def per_class(self, labels: Iterable[Any]) -> list[dict[str, Any]]:
+        """Return precision, recall, F1 and the number of held-out rows of each class; nothing for many classes."""
+        from suffice.metrics import describe_classes
+
+        return describe_classes(labels, np.array(self.confusion)) if self.confusion else []
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,51 +124,73 @@ class CrossValidation:
     task: Task
     labels: Labels
     held: int | None = None  # how many folds are held out, one after another; None: all
+    groups: npt.NDArray[np.int64] | None = None  # of rows that are in one fold: copies of a row, for example
+    copies: int = 0  # rows of the sample that repeat another one
+    is_ordered: bool = False  # whether models are fitted to earlier folds only
 
     def __getitem__(self, rows: Any) -> CrossValidation:
-        return replace(self, sample=self.sample[rows], values=self.values[rows], places=self.places[rows])
+        groups = None if self.groups is None else self.groups[rows]
+        places = self.places[rows]
+        return replace(self, sample=self.sample[rows], values=self.values[rows], places=places, groups=groups)
 
     @property
-    def folds(self) -> list[npt.NDArray[np.int64]]:
-        """The row indices of each fold."""
-        return [np.flatnonzero(self.places == fold) for fold in range(int(self.places.max()) + 1)]
+    def tested_folds(self) -> range:
+        """The folds that are held out."""
+        count = int(self.places.max()) + 1
+        held = count if self.held is None else min(self.held, count)
+        return range(max(1, count - held), count) if self.is_ordered else range(held)
+
+    def training_folds(self, fold: int) -> list[int]:
+        """Return the folds that the model of a held-out fold is fitted to."""
+        return [each for each in range(fold if self.is_ordered else int(self.places.max()) + 1) if each != fold]
+
+    def training_rows(self, fold: int) -> npt.NDArray[np.int64]:
+        """Return the indices of the rows that the model of a held-out fold is fitted to."""
+        return np.flatnonzero(self.places < fold if self.is_ordered else self.places != fold)
+
+    @property
+    def weights(self) -> FloatArray:
+        """The weight of each row."""
+        return np.ones(len(self.values)) if self.sample.weights is None else self.sample.weights
 
     @property
     def tested(self) -> npt.NDArray[np.bool_]:
         """Whether each row is held out once."""
-        return np.ones(len(self.places), dtype=bool) if self.held is None else self.places < self.held
+        return np.isin(self.places, self.tested_folds)
 
 
-def assign_folds(values: npt.NDArray[Any], folds: int, random: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Return the fold of each row, stratified by class or by quantiles of numbers."""
-    order = np.lexsort((random.random(len(values)), values))
-    places = np.empty(len(values), dtype=np.int64)
-    places[order] = np.arange(len(values)) % folds
-    return places
+def split_rows(rows: ComparisonRows, schema: Schema, labels: Labels, folds: int = 5, seed: int = 0) -> CrossValidation:
+    """Return rows with their folds; of a table with many rows and classes, only some folds are held out.
+
+    Rows of a group are in one fold. Without groups, copies of a row are in its fold: held out, a row is not unseen if a
+    copy of it was learned. If rows have times, folds are in their order.
+    """
+    sample, values, groups, times = rows
+    folds = max(2, min(folds, len(values) // 2))
+    work = len(values) * len(sample.features) * (len(labels) if len(labels) > 2 else 1)
+    held = min(max(_WORK // max(work, 1), 1), folds)
+    trial = CrossValidation(sample, values, np.zeros(0, dtype=np.int64), schema.task, labels, held)
+    if times is not None:
+        return replace(trial, places=assign_folds_by_time(times, folds, str(schema.roles.time)), is_ordered=True)
+    if groups is not None:
+        folds = min(folds, int(groups.max()) + 1)
+    else:
+        groups = find_copies(sample, values, labels)
+        trial = replace(trial, copies=0 if groups is None else len(values) - int(groups.max()) - 1)
+    return replace(trial, places=assign_folds(values, folds, np.random.default_rng(seed), groups), groups=groups)
 
 
 def evaluate_candidates(
-    model_types: Sequence[ModelType],
-    sample: Block,
-    values: npt.NDArray[Any],
-    task: Task,
-    labels: Labels,
-    folds: int = 5,
-    seed: int = 0,
-    watch: Watch | None = None,
+    model_types: Sequence[ModelType], trial: CrossValidation, seed: int = 0, watch: Watch | None = None
 ) -> list[Candidate]:
     """Return the cross-validated losses of models, the chosen one first; those that cannot be fitted come last.
 
     Among them is the baseline, which is never chosen: the class frequencies, or the mean, of the other folds.
     Chosen is the simplest model within one standard error of the lowest loss: the standard error of the difference, row
     by row. Models that are fitted from sums are summed once per fold, and the sums of the other folds are added; others
-    are refitted for each fold. Of a table with many rows and classes, only some folds are held out.
+    are refitted for each fold.
     """
-    folds = max(2, min(folds, len(values) // 2))
-    random = np.random.default_rng(seed)
-    work = len(values) * len(sample.features) * (len(labels) if len(labels) > 2 else 1)
-    held = min(max(_WORK // max(work, 1), 1), folds)
-    trial = CrossValidation(sample, values, assign_folds(values, folds, random), task, labels, held)
+    values, random = trial.values, np.random.default_rng(seed)
     few_rows = np.arange(len(values))
     if len(values) > _NEAR_ROWS:
         few_rows = np.sort(random.choice(len(values), _NEAR_ROWS, replace=False))
@@ -170,10 +211,14 @@ def evaluate_candidates(
             why = (str(error) or type(error).__name__).splitlines()[0]
             candidate = Candidate(model_type.name, model_type.title, model_type.generative, np.nan, np.nan, why=why)
         found.append((replace(candidate, seconds=time.perf_counter() - start), losses))
-    return choose_simplest(found)
+    return choose_simplest(found, trial.groups, trial.sample.weights)
 
 
-def choose_simplest(found: Sequence[tuple[Candidate, FloatArray]]) -> list[Candidate]:
+def choose_simplest(
+    found: Sequence[tuple[Candidate, FloatArray]],
+    groups: npt.NDArray[np.int64] | None = None,
+    weights: FloatArray | None = None,
+) -> list[Candidate]:
     """Return candidates in the order of their losses, after the simplest within one standard error of the lowest.
 
     The baseline is neither chosen nor the lowest.
@@ -182,6 +227,10 @@ def choose_simplest(found: Sequence[tuple[Candidate, FloatArray]]) -> list[Candi
     ----------
     found
         Each candidate, with its loss of each row; NaN of rows that were not held out.
+    groups
+        The group of each row, if rows of a group are not independent of each other.
+    weights
+        The weight of each row; all the same by default.
 
     Examples
     --------
@@ -190,15 +239,21 @@ def choose_simplest(found: Sequence[tuple[Candidate, FloatArray]]) -> list[Candi
     >>> [(each.model, round(each.behind, 3), round(each.behind_error, 3)) for each in choose_simplest([best, simple])]
     [('nb', 0.1, 0.3), ('logistic', 0.0, 0.0)]
     """
+    from suffice.metrics import mean_and_error
+
     ranked = sorted(found, key=lambda each: (np.isnan(each[0].loss), each[0].loss))
     compared = []
     lowest = next(losses for candidate, losses in ranked if not candidate.is_baseline)
     for candidate, losses in ranked:
         gap = losses - lowest
-        gap = gap[~np.isnan(gap)]
-        if len(gap) > 1:
-            error = float(gap.std(ddof=1) / np.sqrt(len(gap)))
-            candidate = replace(candidate, behind=float(gap.mean()), behind_error=error)
+        known = ~np.isnan(gap)
+        if known.sum() > 1:
+            behind, error = mean_and_error(
+                gap[known],
+                None if weights is None else weights[known],
+                None if groups is None else groups[known],
+            )
+            candidate = replace(candidate, behind=behind, behind_error=error)
         compared.append(candidate)
     models = [each for each in compared if not each.is_baseline]
     near = [each for each in models if not each.why and each.behind <= each.behind_error]
@@ -240,7 +295,8 @@ def _evaluate(model_type: ModelType, penalty: float, trial: CrossValidation) -> 
     scores, columns = predict_held_out(model_type, penalty, trial)
     temperature = 1.0
     if model_type.generative:
-        temperature = fit_temperature(scores[trial.tested], trial.values[trial.tested])
+        tested = trial.tested
+        temperature = fit_temperature(scores[tested], trial.values[tested], trial.weights[tested])
         scores = scores / temperature
     candidate, losses = _measure(model_type.name, model_type.title, scores, trial)
     found = replace(
@@ -252,46 +308,83 @@ def _evaluate(model_type: ModelType, penalty: float, trial: CrossValidation) -> 
 def _evaluate_baseline(trial: CrossValidation) -> tuple[Candidate, FloatArray]:
     """Return the cross-validated loss of the class frequencies, or the mean, of the other folds."""
     title = "class frequencies for every row" if trial.task == "classes" else "mean for every row"
-    return _measure(BASELINE, title, predict_baseline(trial), trial)
+    candidate, losses = _measure(BASELINE, title, predict_baseline(trial), trial)
+    if "PR AUC" in candidate.measures:  # of rows in random order: their share
+        share = float(np.average(trial.values[trial.tested] == 1, weights=trial.weights[trial.tested]))
+        candidate = replace(candidate, measures={**candidate.measures, "PR AUC": share})
+    return candidate, losses
 
 
 def predict_baseline(trial: CrossValidation) -> FloatArray:
     """Return the same prediction for all rows of a fold: log-frequencies of classes, or the mean, of the others."""
     k = len(trial.labels)
     found = np.zeros((len(trial.values), k) if trial.task == "classes" else len(trial.values))
-    for number, fold in enumerate(trial.folds[: trial.held]):
-        others = trial.values[trial.places != number]
+    for number in trial.tested_folds:
+        fold, rows = trial.places == number, trial.training_rows(number)
+        others, weights = trial.values[rows], trial.weights[rows]
         if trial.task == "classes":
-            found[fold] = np.log(np.bincount(others, minlength=k) + 0.5)  # a class may be absent
+            found[fold] = np.log(np.bincount(others, weights, minlength=k) + 0.5)  # a class may be absent
         else:
-            found[fold] = others.mean()
+            found[fold] = np.average(others, weights=weights)
     return found
 
 
 def _measure(name: str, title: str, scores: FloatArray, trial: CrossValidation) -> tuple[Candidate, FloatArray]:
     """Return the loss of the predictions of held-out rows, and that of each row."""
-    from suffice.metrics import LOSSES, row_losses
+    from suffice.metrics import (
+        LOSSES,
+        confusion_matrix,
+        mean_and_error,
+        mean_interval,
+        row_losses,
+        share_interval,
+    )
 
     task, tested = trial.task, trial.tested
-    per_row = row_losses(task, scores[tested], trial.values[tested])
+    scores, values = scores[tested], trial.values[tested]
+    groups = None if trial.groups is None else trial.groups[tested]
+    weights = None if trial.sample.weights is None else trial.sample.weights[tested]
+    independent = len(values) if groups is None else len(np.unique(groups))
+    per_row = row_losses(task, scores, values)
     own = per_row.pop(LOSSES[task])
-    loss, spread = float(own.mean()), float(own.std() / np.sqrt(max(len(own) - 1, 1)))
+    loss, spread = mean_and_error(own, weights, groups)
     if not np.isfinite(loss):
         raise ValueError("the loss of held-out rows is not finite: rescale the target")
+    interval = [max(limit, 0.0) for limit in mean_interval(loss, spread, independent)]
     if task == "numbers":  # of the root of the mean, by the delta method
-        loss = loss**0.5
+        loss, interval = loss**0.5, [limit**0.5 for limit in interval]
         spread = spread / (2 * loss) if loss else 0.0
     losses = np.full(len(tested), np.nan)
     losses[tested] = own
-    measures = {measure: float(rows.mean()) for measure, rows in per_row.items()}
-    return Candidate(name, title, False, loss, spread, measures, rows=len(own)), losses
+    measures = {measure: float(np.average(rows, weights=weights)) for measure, rows in per_row.items()}
+    intervals, confusion = {"loss": interval}, []
+    if task == "classes":
+        right, error = mean_and_error(per_row["accuracy"], weights, groups)
+        intervals["accuracy"] = list(share_interval(right, error, independent))
+        measures |= _measure_ranking(scores, values, weights)
+        if len(trial.labels) <= _CONFUSED:
+            confusion = confusion_matrix(values, scores.argmax(axis=1), len(trial.labels), weights).tolist()
+    found = Candidate(name, title, False, loss, spread, measures, rows=len(own))
+    return replace(found, intervals=intervals, confusion=confusion), losses
 
 
-def fit_temperature(scores: FloatArray, values: npt.NDArray[Any]) -> float:
+def _measure_ranking(scores: FloatArray, values: npt.NDArray[Any], weights: FloatArray | None) -> dict[str, float]:
+    """Return the area under the precision-recall curve of the second of two classes; without it, nothing."""
+    from suffice.metrics import average_precision, precision_recall_curve, rank
+
+    is_positive = values == 1
+    if scores.shape[1] != 2 or not (is_positive if weights is None else is_positive & (weights > 0)).any():
+        return {}
+    with np.errstate(invalid="ignore"):
+        odds = scores[:, 1] - scores[:, 0]
+    return {"PR AUC": average_precision(*precision_recall_curve(rank(is_positive, np.nan_to_num(odds), weights)))}
+
+
+def fit_temperature(scores: FloatArray, values: npt.NDArray[Any], weights: FloatArray) -> float:
     """Return the temperature that fits log-scores of held-out rows, (n, k), to their classes."""
     from suffice.selection.tuning import best_temperature
 
-    found = best_temperature(scores, values, np.ones(len(values)))
+    found = best_temperature(scores, values, weights)
     return found if len(values) >= _MANY else max(found, 1.0)  # a few rows do not justify more confidence
 
 
@@ -300,8 +393,7 @@ def predict_held_out(model_type: ModelType, penalty: float, trial: CrossValidati
 
     Predictions of rows that are not held out are 0.
     """
-    sample, values, folds = trial.sample, trial.values, trial.folds
-    blocks = [sample[fold] for fold in folds]
+    sample, values = trial.sample, trial.values
     found: FloatArray | None = None
 
     fresh = make_predictor(model_type, trial.task, trial.labels, penalty)
@@ -309,19 +401,21 @@ def predict_held_out(model_type: ModelType, penalty: float, trial: CrossValidati
 
     alone: list[Predictor] = []
     if model_type.exact:
-        for block, fold in zip(blocks, folds, strict=True):
+        for number in range(int(trial.places.max()) + 1):
+            fold = np.flatnonzero(trial.places == number)
             alone.append(copy.deepcopy(fresh))
-            alone[-1].add(block, values[fold])
-    for number, fold in enumerate(folds[: trial.held]):
+            alone[-1].add(sample[fold], values[fold])
+    for number in trial.tested_folds:
         if model_type.exact:
-            model, *others = alone[:number] + alone[number + 1 :]
+            model, *others = (alone[fold] for fold in trial.training_folds(number))
             for other in others:
                 model = model.merge(other)
             model.finish_update()
         else:
-            rows = np.flatnonzero(trial.places != number)
+            rows = trial.training_rows(number)
             model = copy.deepcopy(fresh).learn([(sample[rows], values[rows])])
-        scores = model.scores(blocks[number])
+        fold = np.flatnonzero(trial.places == number)
+        scores = model.scores(sample[fold])
         found = np.zeros((len(values), *scores.shape[1:])) if found is None else found
         found[fold] = scores
     assert found is not None

@@ -151,7 +151,7 @@ def hash_rows(block: Block, values: npt.NDArray[Any], labels: Labels, loose: int
     (True, False)
     """
     hashes = np.zeros(block.rows, dtype=np.uint64)
-    *factors, last = _native.rows.mixed(np.arange(1, len(block.columns) + 2, dtype=np.uint64)) | np.uint64(1)
+    *factors, last, of_weight = _native.rows.mixed(np.arange(1, len(block.columns) + 3, dtype=np.uint64)) | np.uint64(1)
     for column, factor in zip(block.columns, factors, strict=True):
         if isinstance(column, CodedColumn):
             hashes += _name_hashes(map(str, column.vocabulary.names), factor)[column.codes]
@@ -159,6 +159,8 @@ def hash_rows(block: Block, values: npt.NDArray[Any], labels: Labels, loose: int
             hashes += _name_hashes(column, factor)[:-1]
         else:
             _native.rows.add_numbers(hashes, np.ascontiguousarray(column), int(factor), loose)
+    if block.weights is not None:
+        _native.rows.add_numbers(hashes, np.ascontiguousarray(block.weights), int(of_weight), loose)
     if len(labels):
         hashes += _name_hashes(map(_class_word, labels.names), last)[values]
     else:

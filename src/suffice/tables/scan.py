@@ -4,24 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+import numpy as np
 import numpy.typing as npt
 
 from suffice.model_types import ModelType
 from suffice.statistics import Labels
+from suffice.statistics.base import FloatArray
 from suffice.tables.arrow_arrays import from_numbers
 from suffice.tables.cells import combine_chunks
 from suffice.tables.compact_rows import CompactRows
-from suffice.tables.encoding import Bins, Block, KindError, Targets, encode_rows
+from suffice.tables.encoding import (
+    Bins,
+    Block,
+    KindError,
+    Targets,
+    check_roles,
+    encode_names,
+    encode_rows,
+    encode_times,
+)
 from suffice.tables.errors import TableError
 from suffice.tables.ledger import Ledger
 from suffice.tables.predictors import Predictor, make_predictor
 from suffice.tables.predictors.naive_bayes import Description
 from suffice.tables.prefetch import prefetch
 from suffice.tables.row_sample import RowSample, hash_rows, order_by_content
-from suffice.tables.schema import FEW_CLASSES, HEAD_ROWS, Schema, infer_schema
+from suffice.tables.schema import FEW_CLASSES, HEAD_ROWS, NO_ROLES, Roles, Schema, infer_schema
 from suffice.tables.sources.base import BATCH, HERE, Source, Watch, arrow
 
 if TYPE_CHECKING:
@@ -31,6 +42,15 @@ if TYPE_CHECKING:
 
 #: Largest number of rows that models are compared on.
 COMPARISON_ROWS = 30_000
+
+
+class ComparisonRows(NamedTuple):
+    """Rows that models are compared on."""
+
+    sample: Block
+    values: npt.NDArray[Any]  # class codes, or numbers
+    groups: npt.NDArray[np.int64] | None = None  # of rows that are held out together
+    times: FloatArray | None = None  # of rows that are held out in their order
 
 
 @dataclass
@@ -81,7 +101,7 @@ class ScanResult:
         if self.has_cached_rows:
             assert self.kept is not None
             return self.kept.read(self.labels, packed=True) if packed else prefetch(self.kept.read(self.labels))
-        return self._encode_batches(prefetch(self.source.batches([*self.schema.columns, self.schema.target])))
+        return self._encode_batches(prefetch(self.source.batches(self.schema.fitted_columns)))
 
     def drawn_again(self, most: int, seed: int) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
         """Yield at most this many rows, drawn from all rows, with class codes or numbers."""
@@ -94,7 +114,7 @@ class ScanResult:
             sample.add((block, values), hash_rows(block, values, self.labels))
         return iter(sample.parts())
 
-    def comparison_sample(self, seed: int) -> tuple[Block, npt.NDArray[Any]]:
+    def comparison_sample(self, seed: int) -> ComparisonRows:
         """Return the rows that models are compared on, with their class codes or numbers.
 
         They and their order depend on the contents of the sampled rows and on the seed alone. So folds, temperatures
@@ -102,8 +122,19 @@ class ScanResult:
         """
         order = order_by_content(self.sampled_rows(), self.labels, seed)
         (batch,) = self.sample.take(from_numbers(order[:COMPARISON_ROWS])).combine_chunks().to_batches()
-        (found,) = self._encode_batches([batch])
-        return found
+        ((block, values),) = self._encode_batches([batch])
+        roles, groups, times = self.schema.roles, None, None
+        if roles.group is not None:
+            codes = encode_names(batch.column(roles.group), self.schema.missing).codes
+            groups = np.unique(codes, return_inverse=True)[1].astype(np.int64)
+            if groups.max() == 0:
+                raise TableError(
+                    f"the group {roles.group!r} has one value only: no group can be held out; name another column, or "
+                    "leave out the group"
+                )
+        if roles.time is not None:
+            times = encode_times(batch.column(roles.time), roles.time, self.schema)
+        return ComparisonRows(block, values, groups, times)
 
     def _encode_batches(self, batches: Any) -> Iterator[tuple[Block, npt.NDArray[Any]]]:
         """Yield rows with class codes or numbers."""
@@ -158,6 +189,7 @@ def scan_table(
     task: str | None = None,
     most: Callable[[Schema], int] = lambda _: COMPARISON_ROWS,
     model_type: Callable[[Schema], ModelType | None] = lambda _: None,
+    roles: Roles = NO_ROLES,
 ) -> ScanResult:
     """Scan a table; scan it again if kinds that were inferred from the first rows do not fit all rows.
 
@@ -173,18 +205,26 @@ def scan_table(
         Maximum size of the sample.
     model_type
         Model whose sums are computed in the same pass; None for no model.
+    roles
+        Columns that say how rows are held out and counted.
     """
     head, whole = table_scan.head()
     if not head.num_rows:
         raise TableError(f"{table_scan.source.name} has no rows: there is nothing to learn from")
+    roles.check(head.schema.names, target)
+    unread = {name: role for name, role in roles.columns.items() if name not in (kinds or {})}
+    kinds = {**(kinds or {}), **dict.fromkeys(unread, "ignore")}
     schema = infer_schema(head, target, kinds, task, whole, table_scan.source.missing, table_scan.source.categorical)
-    given = task or (kinds or {}).get(target)
-    settled = set(kinds or {})  # columns whose kind is not inferred again
+    for name, role in unread.items():
+        schema = schema.with_kind(name, "ignore", f"the {role} of the rows")
+    schema = replace(schema, roles=roles)
+    given = task or kinds.get(target)
+    settled = set(kinds)  # columns whose kind is not inferred again
     while True:
         try:
             found = table_scan.run(schema, head, most(schema), model_type(schema), given)
         except KindError as error:  # the kind does not fit later rows: scan again
-            if error.column in (kinds or {}):
+            if error.column in kinds:
                 raise  # the user has set the kind
             why = f"some cells are no {schema.field(error.column).kind}"
             schema = schema.with_kind(error.column, error.cure, why)
@@ -198,7 +238,7 @@ def scan_table(
             settled |= set(others)
             continue
         alike = {} if whole else found.description.constants()
-        alike = {name: value for name, value in alike.items() if name in schema.columns and name not in (kinds or {})}
+        alike = {name: value for name, value in alike.items() if name in schema.columns and name not in kinds}
         if not alike or len(alike) == len(schema.predictors):
             return found
         found.close()
@@ -296,7 +336,7 @@ class StreamScan:
     ) -> ScanResult:
         stream, self._stream = self._stream or self.source.batches(), None
         sample = RowSample(most, self._seed)
-        columns = [*schema.columns, schema.target]
+        columns = schema.fitted_columns
         bins = None
         if schema.task != "classes":
             bins = Bins.of(Targets.of(combine_chunks(head.column(schema.target)), schema).values)
@@ -310,6 +350,7 @@ class StreamScan:
         labels = Labels()
         for batch in prefetch(stream):
             batch = batch.select(columns)
+            check_roles(batch, schema, rows)
             block, targets = encode_rows(batch, schema, rows)
             if not targets.known.all():
                 batch = batch.filter(from_numbers(targets.known))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -73,6 +73,49 @@ class Field:
 
 
 @dataclass(frozen=True)
+class Roles:
+    """Columns that say how rows are held out and counted; they are no features unless the user gives them a kind.
+
+    Parameters
+    ----------
+    group
+        Rows of the same group are held out together.
+    time
+        Rows are held out in the order of this column, after the rows that models are fitted to.
+    weight
+        How much each row counts.
+    """
+
+    group: str | None = None
+    time: str | None = None
+    weight: str | None = None
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The columns, each with its role."""
+        return {name: role for role, name in asdict(self).items() if name is not None}
+
+    def check(self, names: Sequence[str], target: str) -> None:
+        """Raise for a column that a table lacks, and for roles that exclude each other."""
+        for role, name in asdict(self).items():
+            if name is None:
+                continue
+            if name not in names:
+                raise UsageError(
+                    f"there is no column {name!r} for the {role}; there are {listed(names)}{nearest(name, names)}"
+                )
+            if name == target:
+                raise UsageError(f"the {role} cannot be the target, {name!r}: name another column")
+            if self.columns[name] != role:
+                raise UsageError(f"column {name!r} cannot be both the {role} and the {self.columns[name]}")
+        if self.group is not None and self.time is not None:
+            raise UsageError("rows are held out by group or by time, not by both: leave out one of the two")
+
+
+NO_ROLES = Roles()
+
+
+@dataclass(frozen=True)
 class Schema:
     """The columns of a table that a model was fitted to.
 
@@ -87,6 +130,7 @@ class Schema:
     target: str
     task: Task
     missing: tuple[str, ...] = ()  # names of missing cells
+    roles: Roles = NO_ROLES
 
     @property
     def predictors(self) -> tuple[Field, ...]:
@@ -110,6 +154,11 @@ class Schema:
         return tuple(field.name for field in self.predictors)
 
     @property
+    def fitted_columns(self) -> list[str]:
+        """The names of the columns that a fit reads: features, target, and columns with a role."""
+        return list(dict.fromkeys([*self.columns, self.target, *self.roles.columns]))
+
+    @property
     def strings(self) -> tuple[str, ...]:
         """The string columns of categories and texts: they are read as strings, even if they look like numbers."""
         wanted = (field for field in self.fields if field.type == "name")
@@ -125,9 +174,10 @@ class Schema:
         return replace(self, fields=fields)
 
     def check_columns(self, names: Iterable[str], table: str, target: bool = False) -> None:
-        """Raise if a table lacks columns of the model."""
+        """Raise if a table lacks columns of the model; with the target, also the weight."""
         have = list(names)
-        wanted = [*self.columns, *([self.target] if target else [])]
+        weight = [] if self.roles.weight is None else [self.roles.weight]
+        wanted = [*self.columns, *([self.target, *weight] if target else [])]
         absent = [name for name in wanted if name not in have]
         if absent:
             hint = nearest(absent[0], [each for each in have if each not in wanted])
@@ -153,7 +203,8 @@ class Schema:
             )
             for each in plain["fields"]
         )
-        return cls(fields, plain["target"], plain["task"], tuple(plain["missing"]))
+        roles = Roles(**plain.get("roles", {}))
+        return cls(fields, plain["target"], plain["task"], tuple(plain["missing"]), roles)
 
 
 #: First rows of a table that its schema is inferred from.

@@ -79,23 +79,26 @@ class AdditivePredictor(Predictor):
         """Fit the model to blocks of rows, which are kept in bins."""
         from suffice.additive import AdditiveClassifier, AdditiveRegressor
 
-        parts, targets = [], []
+        parts, targets, weights = [], [], []
         counts: dict[str, list[Any]] = {name: [] for name in self.words}
         for block, values in rows:
             parts.append(self._encode_cells(block))
             targets.append(values)
+            weights += [] if block.weights is None else [block.weights]
             for name, term in self.words.items():
                 counts[name].append(term.encode(_column(block, name)).astype(np.int8))
         bins, target = np.concatenate(parts, axis=1), np.concatenate(targets)
         parts.clear()
         bins = self._with_informative_words(bins, target, counts)
+        weight = np.concatenate(weights) if weights else None
         if self.task != "classes":
             family = "poisson" if self.task == "counts" else "gaussian"
-            self.inner = AdditiveRegressor(family=family).fit_bins(self._columns, bins, target)
+            self.inner = AdditiveRegressor(family=family).fit_bins(self._columns, bins, target, weight)
             return self
         present = np.unique(target)
         labels = Labels(tuple(self.labels.names[code] for code in present))
-        self.inner = AdditiveClassifier().fit_bins(self._columns, bins, np.searchsorted(present, target), labels)
+        codes = np.searchsorted(present, target)
+        self.inner = AdditiveClassifier().fit_bins(self._columns, bins, codes, labels, weight)
         return self
 
     def _with_informative_words(self, bins: Bins, target: npt.NDArray[Any], counts: dict[str, list[Any]]) -> Bins:

@@ -99,13 +99,14 @@ class LinearPredictor(Predictor):
             self.finish_update()
             return self
         with (
-            stack_rows((self.design.encode(block), values) for block, values in rows) as (matrix, values),
+            stack_rows((self.design.encode(block), values, block.weights) for block, values in rows) as stacked,
             ignore_warnings(),
         ):
+            matrix, values, weights = stacked
             self._check_classes(matrix.shape[0])
             if self.inner.solver == "auto" and self._is_quick(matrix):
                 self.inner.set_params(solver="newton")
-            self.inner.fit(matrix, self._targets(values))
+            self.inner.fit(matrix, self._targets(values), sample_weight=weights)
         return self
 
     def learn_in_passes(self, read: Callable[[], Iterator[EncodedRows]], rows: int) -> Self:
@@ -141,10 +142,11 @@ class LinearPredictor(Predictor):
         if self.task == "numbers" or self.design.is_sparse or parameters > _FEW:
             return
         every = slice(None, None, -(-rows * self._row_size // _START))
-        some = ((self.design.encode(block[every], self._is_mostly_zero), values[every]) for block, values in read())
-        with stack_rows(some) as (matrix, values), ignore_warnings():
+        drawn = ((block[every], values[every]) for block, values in read())
+        some = ((self.design.encode(block, self._is_mostly_zero), values, block.weights) for block, values in drawn)
+        with stack_rows(some) as (matrix, values, weights), ignore_warnings():
             if self.task != "classes" or len(np.unique(values)) == len(self.labels):
-                self.inner.set_params(warm_start=True, solver="newton").fit(matrix, values)
+                self.inner.set_params(warm_start=True, solver="newton").fit(matrix, values, sample_weight=weights)
 
     @property
     def _is_mostly_zero(self) -> bool:
@@ -167,7 +169,8 @@ class LinearPredictor(Predictor):
             step = -(-block.rows // -(-block.rows // most))  # matrices of about equally many rows
             for start in range(0, block.rows, step):
                 some = slice(start, start + step)
-                yield {"X": self.design.encode(block[some], is_sparse), "y": values[some]}
+                piece = {"X": self.design.encode(block[some], is_sparse), "y": values[some]}
+                yield piece if block.weights is None else piece | {"sample_weight": block.weights[some]}
 
     def row_products(self, sample: Block) -> float:
         """Return the number of products per row in one pass of a solver."""
@@ -280,7 +283,7 @@ class LinearPredictor(Predictor):
         self._change_design(self.design.extend_to_rows(block))
         self._check_width()
         with ignore_warnings():
-            self.inner.partial_fit(self.design.encode(block), self._targets(values))
+            self.inner.partial_fit(self.design.encode(block), self._targets(values), sample_weight=block.weights)
 
     def remove(self, block: Block, values: npt.NDArray[Any]) -> float:
         """Subtract rows exactly, and drop levels and missing indicators that no other row has."""
@@ -288,15 +291,16 @@ class LinearPredictor(Predictor):
             raise TableError(
                 "some of these rows have cells that were never learned: forget only rows that were learned"
             )
-        gone = self.design.encode(block).sum(axis=0)
+        weights = np.ones(block.rows) if block.weights is None else block.weights
+        gone, weight = weights @ self.design.encode(block), float(weights.sum())
         rows, mean, _ = _totals(self.inner.statistics_)
-        left = np.maximum(rows * mean - gone, 0.0) / max(rows - block.rows, 1)
+        left = np.maximum(rows * mean - gone, 0.0) / max(rows - weight, 1e-300)
         spans = self.design.spans
-        terms = (drop_unused_levels(term, rows - block.rows, left[spans[term.feature]]) for term in self.design.terms)
+        terms = (drop_unused_levels(term, rows - weight, left[spans[term.feature]]) for term in self.design.terms)
         self._change_design(Design(self.design.features, tuple(map(recentre_at_zero, terms))))
         self.inner.__dict__.pop("digits_lost_", None)
         try:
-            self.inner.forget(self.design.encode(block), self._targets(values))
+            self.inner.forget(self.design.encode(block), self._targets(values), sample_weight=block.weights)
         except LostDigitsError as error:
             names = [term.feature for term in self.design.terms for _ in term.names]
             raise digits_error([*names, "the target"][error.place[0]]) from None
@@ -428,14 +432,14 @@ MEMORY = 1 << 30
 
 @contextmanager
 def stack_rows(
-    parts: Iterable[tuple[Any, npt.NDArray[Any]]], memory: int = MEMORY
-) -> Iterator[tuple[Any, npt.NDArray[Any]]]:
-    """Yield matrices stacked in one, and their targets; beyond ``memory`` bytes, in a temporary file.
+    parts: Iterable[tuple[Any, npt.NDArray[Any], FloatArray | None]], memory: int = MEMORY
+) -> Iterator[tuple[Any, npt.NDArray[Any], FloatArray | None]]:
+    """Yield matrices stacked in one, their targets and weights; beyond ``memory`` bytes, in a temporary file.
 
     Examples
     --------
-    >>> parts = [(np.ones((2, 1)), np.zeros(2)), (np.zeros((1, 1)), np.ones(1))]
-    >>> with stack_rows(parts) as (matrix, values):
+    >>> parts = [(np.ones((2, 1)), np.zeros(2), None), (np.zeros((1, 1)), np.ones(1), None)]
+    >>> with stack_rows(parts) as (matrix, values, _):
     ...     matrix.ravel().tolist(), values.tolist()
     ([1.0, 1.0, 0.0], [0.0, 0.0, 1.0])
     """
@@ -443,23 +447,25 @@ def stack_rows(
 
     held: list[Any] = []
     values: list[npt.NDArray[Any]] = []
+    weights: list[FloatArray] = []
     size = 0
     with ExitStack() as stack:
         file = None
-        for matrix, some in parts:
+        for matrix, some, their_weights in parts:
             values.append(some)
+            weights += [] if their_weights is None else [their_weights]
             held.append(matrix)
             size += 0 if is_sparse(matrix) else matrix.nbytes
             if size > memory:
                 file = file or stack.enter_context(tempfile.TemporaryFile(prefix="suffice-"))
                 _put(held, file)
-        targets = np.concatenate(values)
+        targets, weight = np.concatenate(values), np.concatenate(weights) if weights else None
         if file is not None:
-            yield np.memmap(file, dtype=np.float64, mode="r").reshape(len(targets), -1), targets
+            yield np.memmap(file, dtype=np.float64, mode="r").reshape(len(targets), -1), targets, weight
         elif is_sparse(held[0]):
-            yield scipy.sparse.vstack(held, format="csr"), targets
+            yield scipy.sparse.vstack(held, format="csr"), targets, weight
         else:
-            yield np.concatenate(held), targets
+            yield np.concatenate(held), targets, weight
 
 
 def _put(held: list[Any], file: IO[bytes]) -> None:

@@ -42,10 +42,11 @@ class LocalPredictor(Predictor):
     def learn(self, rows: Iterable[EncodedRows]) -> Self:
         """Keep the rows."""
         with (
-            stack_rows((self.design.encode(block), values) for block, values in rows) as (matrix, values),
+            stack_rows((self.design.encode(block), values, block.weights) for block, values in rows) as stacked,
             ignore_warnings(),
         ):
-            self.inner.fit(np.array(matrix), values)
+            matrix, values, weights = stacked
+            self.inner.fit(np.array(matrix), values, sample_weight=weights)
         return self
 
     def scores(self, block: Block) -> FloatArray:

@@ -174,7 +174,7 @@ class Description(Stored):
     def sum_block(self, block: Block, codes: npt.NDArray[np.int64], labels: Labels) -> Parts:
         """Return the sum over rows."""
         try:
-            return _ENGINE.accumulate(partial(summarise, labels), Batch(to_cells(block), codes))
+            return _ENGINE.accumulate(partial(summarise, labels), Batch(to_cells(block), codes, block.weights))
         except OverflowError as error:
             column = _find_overflow(block)
             raise (

@@ -52,11 +52,12 @@ class TextPredictor(Predictor):
 
     def add(self, block: Block, values: npt.NDArray[Any]) -> None:
         """Add rows."""
-        self.inner.partial_fit(self.texts(block), np.array(self.labels.names)[values])
+        names = np.array(self.labels.names)[values]
+        self.inner.partial_fit(self.texts(block), names, sample_weight=block.weights)
 
     def remove(self, block: Block, values: npt.NDArray[Any]) -> float:
         """Subtract rows exactly."""
-        self.inner.forget(self.texts(block), np.array(self.labels.names)[values])
+        self.inner.forget(self.texts(block), np.array(self.labels.names)[values], sample_weight=block.weights)
         return 0.0
 
     def merge(self, other: Any) -> Predictor:

@@ -1,0 +1,216 @@
+"""Warnings about the rows that models are compared on: columns that leak the target, and copies of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.statistics.base import FloatArray
+from suffice.tables.encoding import CodedColumn
+from suffice.tables.model_search import Candidate, CrossValidation
+
+Codes = npt.NDArray[np.int64]
+
+#: Least number of rows, and of rows outside the largest class, for a judgement about a column.
+_FEW_ROWS, _FEW_OTHERS = 40, 10
+#: Largest number of classes of which those that are never predicted are named.
+_FEW_CLASSES = 10
+#: Share of the errors of the baseline, or of the variance, that a column alone must remove.
+_ERRORS_REMOVED, _VARIANCE_REMOVED = 0.98, 0.99
+#: Bins of a column of numbers: the most, and the least number of rows of each on average.
+_BINS, _ROWS_PER_BIN = 64, 25
+#: Cells that are examined, at least of so many rows.
+_CELLS, _LEAST_ROWS = 3_000_000, 2000
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A warning about the rows of a fit.
+
+    Parameters
+    ----------
+    code
+        What was found: ``"target-copy"``, ``"near-perfect-column"``, ``"duplicate-rows"``, ``"never-predicted"`` or
+        ``"few-rows"``.
+    column
+        The column; None if it concerns the rows.
+    value
+        The number that it is based on: a share of rows or of the variance, or a number of rows.
+    message
+        What was found, with its number, and what to do.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, suffice
+    >>> y = np.random.default_rng(0).integers(0, 2, 200)
+    >>> rows = pd.DataFrame({"x": y * 5 + np.arange(200) % 3, "result": np.where(y, "paid", "open"), "y": y})
+    >>> [(each.code, each.column) for each in suffice.fit(rows, "y", "nb").warnings_][-1]
+    ('target-copy', 'result')
+    """
+
+    code: str
+    column: str | None
+    value: float
+    message: str
+
+
+def find_warnings(trial: CrossValidation, target: str, chosen: Candidate) -> list[Finding]:
+    """Return the warnings about the rows of a cross-validation, and about the chosen model."""
+    rows = min(len(trial.values), max(_CELLS // max(len(trial.sample.features), 1), _LEAST_ROWS))
+    some = trial[np.arange(rows)]  # rows are in random order
+    found = [_judge_column(place, some, target) for place in range(len(trial.sample.features))]
+    return [
+        each
+        for each in (
+            *found,
+            _find_duplicates(trial),
+            *_find_unpredicted(trial, target, chosen),
+            _judge_size(chosen),
+        )
+        if each is not None
+    ]
+
+
+def _judge_column(place: int, trial: CrossValidation, target: str) -> Finding | None:
+    """Return the warning about a column that copies the target, or predicts it almost perfectly alone."""
+    column, feature = trial.sample.columns[place], trial.sample.features[place]
+    values = trial.values
+    if isinstance(column, list) or len(values) < _FEW_ROWS:
+        return None
+    cure = f"leave it out (--ignore {feature.column}) unless it is known before {target!r}"
+    codes, is_exact = _bin_cells(column)
+    if trial.task == "classes":
+        counts = np.bincount(values)
+        if len(values) - counts.max() < _FEW_OTHERS:
+            return None
+        if is_exact and _is_copy(codes, values):
+            message = f"column {feature.name!r} is a copy of the target {target!r} in all {len(values):,} rows: {cure}"
+            return Finding("target-copy", feature.column, 1.0, message)
+        wrong, baseline = _count_errors(codes, trial)
+        if wrong <= (1 - _ERRORS_REMOVED) * baseline:
+            right = 1 - wrong / int(trial.tested.sum())
+            message = (
+                f"column {feature.name!r} alone predicts {target!r} right in {right:.1%} of held-out rows, the largest "
+                f"class in {1 - baseline / int(trial.tested.sum()):.1%}: {cure}"
+            )
+            return Finding("near-perfect-column", feature.column, right, message)
+        return None
+    removed = _linear_share(column, values) if not isinstance(column, CodedColumn) else 0.0
+    if removed > 1 - 1e-12:
+        message = f"column {feature.name!r} is a linear function of the target {target!r}: {cure}"
+        return Finding("target-copy", feature.column, removed, message)
+    removed = max(removed, _variance_share(codes, trial))
+    if removed < _VARIANCE_REMOVED:
+        return None
+    message = f"column {feature.name!r} alone explains {removed:.1%} of the variance of {target!r}: {cure}"
+    return Finding("near-perfect-column", feature.column, removed, message)
+
+
+def _bin_cells(column: Any) -> tuple[Codes, bool]:
+    """Return the code of each cell, and whether each value has its own; missing cells have the code 0."""
+    if isinstance(column, CodedColumn):
+        return column.codes.astype(np.int64) + 1, True
+    known = ~np.isnan(column)
+    distinct, counts = np.unique(column[known], return_counts=True)
+    is_exact = len(distinct) <= _BINS
+    bins = min(_BINS, len(column) // _ROWS_PER_BIN + 1)
+    edges = distinct
+    if not is_exact:  # lower quantiles are cells; many equal cells have a bin of their own, up to the next larger cell
+        edges = np.unique(np.quantile(column[known], np.arange(bins) / bins, method="lower"))
+        places = np.searchsorted(distinct, edges)
+        frequent = places[counts[places] >= _ROWS_PER_BIN] + 1
+        edges = np.union1d(edges, distinct[frequent[frequent < len(distinct)]])
+    return np.where(known, np.searchsorted(edges, column, side="left" if is_exact else "right") + 1, 0), is_exact
+
+
+def _is_copy(codes: Codes, values: Codes) -> bool:
+    """Whether codes and classes correspond one to one."""
+    pairs = len(np.unique(codes * (int(values.max()) + 1) + values))
+    return bool(pairs == len(np.unique(codes)) == len(np.unique(values)))
+
+
+def _count_errors(codes: Codes, trial: CrossValidation) -> tuple[int, int]:
+    """Return the errors on held-out rows of the most frequent class of each code, and of the largest class."""
+    k, bins = len(trial.labels), int(codes.max()) + 1
+    if bins * k > 20 * len(codes):
+        return len(codes), 0  # nearly every row has a level of its own
+    cells = codes * k + trial.values
+    wrong = baseline = 0
+    for number in trial.tested_folds:
+        fold = trial.places == number
+        others = np.bincount(cells[trial.training_rows(number)], minlength=bins * k).reshape(bins, k)
+        frequencies = others.sum(axis=0)
+        best = (others + frequencies / max(frequencies.sum(), 1)).argmax(axis=1)  # the largest class of unseen codes
+        wrong += int((best[codes[fold]] != trial.values[fold]).sum())
+        baseline += int((trial.values[fold] != frequencies.argmax()).sum())
+    return wrong, baseline
+
+
+def _linear_share(column: FloatArray, values: FloatArray) -> float:
+    """Return the squared correlation of the known cells with the target."""
+    known = ~np.isnan(column)
+    if known.sum() < _FEW_ROWS or not np.ptp(column[known]) or not np.ptp(values[known]):
+        return 0.0
+    with np.errstate(all="ignore"):
+        found = float(np.corrcoef(column[known], values[known])[0, 1] ** 2 * known.mean())
+    return found if np.isfinite(found) else 0.0
+
+
+def _variance_share(codes: Codes, trial: CrossValidation) -> float:
+    """Return the share of the variance of held-out rows that the mean of each code removes."""
+    bins = int(codes.max()) + 1
+    left = variance = 0.0
+    for number in trial.tested_folds:
+        fold, others = trial.places == number, trial.training_rows(number)
+        mean = trial.values[others].mean()
+        sums = np.bincount(codes[others], trial.values[others] - mean, bins)
+        means = sums / np.maximum(np.bincount(codes[others], minlength=bins), 1)
+        gaps = trial.values[fold] - mean
+        left += float(((gaps - means[codes[fold]]) ** 2).sum())
+        variance += float((gaps**2).sum())
+    share = 1 - left / variance if variance else 0.0
+    return share if np.isfinite(share) else 0.0
+
+
+def _find_duplicates(trial: CrossValidation) -> Finding | None:
+    """Return the warning about copies of rows."""
+    if not trial.copies:
+        return None
+    rows = len(trial.values)
+    share = trial.copies / rows
+    message = (
+        f"{trial.copies:,} of {rows:,} compared rows ({share:.1%}) are copies of other rows, equal in every column: "
+        "copies are held out together, but count as often in the fit as they occur; remove them if that is not intended"
+    )
+    return Finding("duplicate-rows", None, share, message)
+
+
+def _find_unpredicted(trial: CrossValidation, target: str, chosen: Candidate) -> list[Finding]:
+    """Return a warning about each class of held-out rows that is never predicted."""
+    confusion = np.array(chosen.confusion)
+    if not confusion.size or len(trial.labels) > _FEW_CLASSES:
+        return []
+    found = []
+    for code in np.flatnonzero((confusion.sum(axis=0) == 0) & (confusion.sum(axis=1) > 0)).tolist():
+        rows, share = confusion[code].sum(), float(confusion[code].sum() / confusion.sum())
+        message = (
+            f"{chosen.model} never predicts {target} = {trial.labels.names[code]!r} in held-out rows, though it is the "
+            f"truth in {rows:,.0f} of them ({share:.1%}): accuracy hides that; use its probabilities"
+        )
+        found.append(Finding("never-predicted", None, share, message))
+    return found
+
+
+def _judge_size(chosen: Candidate) -> Finding | None:
+    """Return the warning about a comparison of few rows, with the interval of the loss."""
+    if chosen.rows >= _FEW_ROWS or not chosen.intervals:
+        return None
+    low, high = chosen.intervals["loss"]
+    message = (
+        f"{chosen.rows} held-out rows are too few to compare models: the loss of {chosen.model} is {chosen.loss:.3g} "
+        f"on them, and between {low:.3g} and {high:.3g} with 95 % confidence"
+    )
+    return Finding("few-rows", None, chosen.rows, message)

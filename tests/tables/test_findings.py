@@ -1,0 +1,92 @@
+"""Columns that leak the target, and copies of rows, are named with their number."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import suffice
+from tests.cli.command import done
+
+
+def table(rows: int = 300) -> pd.DataFrame:
+    random = np.random.default_rng(0)
+    y = np.where(random.random(rows) < 0.4, "late", "paid")
+    noise = random.normal(size=(rows, 2))
+    return pd.DataFrame({"x": noise[:, 0] + (y == "late"), "z": noise[:, 1], "y": y})
+
+
+def found(rows: pd.DataFrame, target: str, model: str) -> dict[str, str | None]:
+    return {each.code: each.column for each in suffice.fit(rows, target, model, folds=2).warnings_}
+
+
+def test_a_clean_table_has_no_warnings() -> None:
+    assert found(table(), "y", "nb") == {}
+    assert found(table(), "x", "linear") == {}
+
+
+def test_a_copy_of_the_classes_is_named() -> None:
+    rows = table()
+    assert found(rows.assign(state=np.where(rows.y == "late", "B", "A")), "y", "nb") == {"target-copy": "state"}
+
+
+def test_a_column_that_predicts_classes_alone_is_named() -> None:
+    rows = table()
+    fee = np.where(rows.y == "late", 20 + rows.z, 0.0)
+    model = suffice.fit(rows.assign(fee=fee), "y", "nb", folds=2)
+    (warning,) = model.warnings_
+    assert (warning.code, warning.column) == ("near-perfect-column", "fee")
+    assert warning.value > 0.98
+    assert "--ignore fee" in warning.message
+
+
+def test_a_linear_function_of_a_number_is_named() -> None:
+    rows = table()
+    assert found(rows.assign(fahrenheit=32 + 1.8 * rows.x), "x", "linear") == {"target-copy": "fahrenheit"}
+
+
+def test_a_nearly_exact_column_of_a_number_is_named() -> None:
+    rows = table()
+    assert found(rows.assign(rounded=rows.x + 0.01 * rows.z), "x", "linear") == {"near-perfect-column": "rounded"}
+
+
+def test_repeated_rows_are_counted() -> None:
+    rows = table(200)
+    model = suffice.fit(pd.concat([rows, rows[:100]]), "y", "nb")
+    (warning,) = model.warnings_
+    assert (warning.code, warning.value) == ("duplicate-rows", 100 / 300)
+    assert warning.message.startswith("100 of 300 compared rows (33.3%) are copies")
+
+
+@pytest.mark.parametrize("columns", [["x", "z", "y"], ["a", "b", "y"]], ids=["numbers", "categories"])
+def test_a_table_given_twice_has_the_losses_of_the_table_given_once(columns: list[str]) -> None:
+    random = np.random.default_rng(1)
+    rows = table(200).assign(a=random.choice(list("abcdef"), 200), b=random.choice(list("uvwxyz"), 200))[columns]
+    once, twice = (suffice.fit(each, "y", "nb").candidates_[0] for each in (rows, pd.concat([rows, rows])))
+    assert twice.loss == pytest.approx(once.loss, rel=0.05)
+    assert twice.rows == 2 * once.rows
+
+
+def test_rows_of_few_coarse_columns_repeat_by_chance() -> None:
+    random = np.random.default_rng(0)
+    rows = pd.DataFrame(random.integers(0, 2, (300, 4)), columns=list("abcd"))
+    assert found(rows, "d", "nb") == {}
+
+
+def test_warnings_are_saved_and_printed(tmp_path: Path) -> None:
+    rows, path, saved = table(), tmp_path / "t.csv", tmp_path / "m.suffice"
+    rows.assign(state=np.where(rows.y == "late", "B", "A")).to_csv(path, index=False)
+    ran = done("fit", path, "-t", "y", "-m", "nb", "-o", saved)
+    assert ran.err.count("column 'state' is a copy of the target 'y' in all 300 rows") == 1
+    warnings = done("fit", path, "-t", "y", "-m", "nb", "--json").json["warnings"]
+    assert [each["code"] for each in warnings] == ["target-copy"]
+    assert [vars(each) for each in suffice.load(saved).warnings_] == warnings
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e150])
+def test_extreme_numbers_are_no_warning(scale: float) -> None:
+    rows = table()
+    assert found(rows.assign(x=rows.x * scale), "y", "nb") == {}
