@@ -172,6 +172,10 @@ REQUIREMENTS = {
         lambda: find_program("mbsync") is not None and find_program("dovecot") is not None,
         "apt-get install isync dovecot-imapd",
     ),
+    "imap": Requirement(
+        lambda: find_program("dovecot") is not None and find_program("openssl") is not None,
+        "apt-get install dovecot-imapd openssl",
+    ),
     "dovecot": Requirement(
         lambda: find_program("dovecot") is not None and find_program("sievec") is not None,
         "apt-get install dovecot-imapd dovecot-sieve",

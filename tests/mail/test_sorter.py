@@ -23,6 +23,7 @@ from pathlib import Path
 
 import pytest
 
+from suffice.mail.ledger import Move
 from suffice.mail.mailboxes import Entry
 from suffice.mail.mailboxes.maildir import Maildir
 from suffice.mail.sorter import BATCH, INBOX, MOVING, Learned, Moved, SortResult, sort_mailbox
@@ -102,6 +103,14 @@ class FileLedger:
     def remove_files(self, folder: str, keys: Iterable[str]) -> None:
         for key in keys:
             self._write("DELETE FROM settled WHERE folder = ? AND key = ?", folder, key)
+
+    def begin_moves(self, moves: Iterable[Move]) -> None:
+        for move in moves:
+            self.set_folder(move.identity, MOVING + move.target)
+
+    def end_move(self, move: Move) -> None:
+        self.set_folder(move.identity, move.target)
+        self.add_file(move.target, move.moved or "", move.identity)
 
     def flush(self) -> None:
         pass

@@ -28,7 +28,7 @@ FEATURES = 2
 #: base: columns of the learned state at the last compaction. names: the tokens' names, compressed, in order of arrival.
 #: journal: messages learned since then. learned: each learned message and its class; recent: the tokens of the latest.
 #: judged: messages marked as spam at delivery. filed, settled: the ledger of sorted mailboxes, the folder of each
-#: message and the message of each file.
+#: message and the message of each file; moves: the moves of the latest runs, and the key after each, unless unfinished.
 TABLES = """
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE base (part TEXT PRIMARY KEY, data BLOB NOT NULL, crc INTEGER NOT NULL);
@@ -44,6 +44,13 @@ CREATE TABLE recent (number INTEGER PRIMARY KEY AUTOINCREMENT, id BLOB UNIQUE NO
 CREATE TABLE judged (id BLOB PRIMARY KEY, label TEXT NOT NULL, day INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE filed (box BLOB, id TEXT, folder BLOB NOT NULL, PRIMARY KEY (box, id)) WITHOUT ROWID;
 CREATE TABLE settled (box BLOB, folder BLOB, key BLOB, id TEXT NOT NULL, PRIMARY KEY (box, folder, key)) WITHOUT ROWID;
+"""
+#: Created by the first move, also in files of earlier versions.
+MOVES_TABLE = """
+CREATE TABLE IF NOT EXISTS moves (
+  box BLOB, run INTEGER, source BLOB, key BLOB, id TEXT NOT NULL, target BLOB NOT NULL, moved BLOB,
+  PRIMARY KEY (box, run, source, key)
+) WITHOUT ROWID
 """
 
 

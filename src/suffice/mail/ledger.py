@@ -5,10 +5,26 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from suffice.mail.database import MOVES_TABLE
 from suffice.mail.filter import MailFilter
 from suffice.mail.store import Store
+
+#: Prefix of a folder's name: the message is being moved there.
+MOVING = "\t"
+#: Runs whose moves are kept.
+RUNS = 1000
+
+
+class Move(NamedTuple):
+    """A move of a message between folders of a mailbox."""
+
+    identity: str
+    source: str
+    key: str  # in the source
+    target: str
+    moved: str | None = None  # key in the target; empty if it is unknown, None if the move is unfinished
 
 
 class Ledger(Protocol):
@@ -36,25 +52,33 @@ class Ledger(Protocol):
     def remove_files(self, folder: str, keys: Iterable[str]) -> None:
         """Remove files of a folder."""
 
+    def begin_moves(self, moves: Iterable[Move]) -> None:
+        """Record that messages are about to be moved: the folder of each is its target with the prefix ``MOVING``."""
+
+    def end_move(self, move: Move) -> None:
+        """Record that a message was moved: its folder, and its file there."""
+
     def flush(self) -> None:
         """Flush all changes to disk."""
 
 
 class StoredLedger:
-    """The ledger of a Maildir in the filter's file. File names are stored as bytes, as on disk.
+    """The ledger of a mailbox in the filter's file. File names are stored as bytes, as on disk.
 
     Parameters
     ----------
     mail
         The filter.
-    path
-        The Maildir.
+    box
+        The path of a Maildir, or the address of a folder on a server.
     """
 
-    def __init__(self, mail: MailFilter, path: Path) -> None:
+    def __init__(self, mail: MailFilter, box: Path | str) -> None:
         mail.store(create=True)
         self._mail = mail
-        self._box = os.fsencode(path.resolve())
+        self._box = os.fsencode(box if isinstance(box, str) else box.resolve())
+        #: Number of this run; None until it moves something.
+        self.run: int | None = None
 
     @property
     def _store(self) -> Store:
@@ -95,6 +119,68 @@ class StoredLedger:
                 "DELETE FROM settled WHERE box = ? AND folder = ? AND key = ?",
                 [(self._box, os.fsencode(folder), os.fsencode(key)) for key in keys],
             )
+
+    def begin_moves(self, moves: Iterable[Move]) -> None:
+        """Record that messages are about to be moved."""
+        store = self._store
+        with store.write_transaction():
+            if self.run is None:
+                store.execute(MOVES_TABLE)
+                self.run = 1 + (store.query("SELECT MAX(run) FROM moves WHERE box = ?", self._box)[0][0] or 0)
+                store.execute("DELETE FROM moves WHERE box = ? AND run <= ?", self._box, self.run - RUNS)
+            for move in moves:
+                self.set_folder(move.identity, MOVING + move.target)
+                row = (self._box, self.run, os.fsencode(move.source), os.fsencode(move.key), move.identity)
+                store.execute(
+                    "INSERT OR REPLACE INTO moves VALUES (?, ?, ?, ?, ?, ?, NULL)", *row, os.fsencode(move.target)
+                )
+
+    def end_move(self, move: Move) -> None:
+        """Record that a message was moved."""
+        moved = os.fsencode(move.moved or "")
+        row = (moved, self._box, os.fsencode(move.source), os.fsencode(move.key))
+        with self._store.write_transaction():
+            self.set_folder(move.identity, move.target)
+            if moved:
+                self.add_file(move.target, os.fsdecode(moved), move.identity)
+            self._store.execute(
+                "UPDATE moves SET moved = ? WHERE box = ? AND source = ? AND key = ? AND moved IS NULL", *row
+            )
+
+    def drop_moves(self, moves: Iterable[Move]) -> None:
+        """Remove moves that were undone or did not happen."""
+        with self._store.write_transaction():
+            self._store.execute_many(
+                "DELETE FROM moves WHERE box = ? AND source = ? AND key = ?",
+                [(self._box, os.fsencode(move.source), os.fsencode(move.key)) for move in moves],
+            )
+
+    def unfinished_moves(self) -> list[Move]:
+        """Return the moves that an interrupted run began."""
+        return self._moves("moved IS NULL")
+
+    def runs(self, source: str) -> dict[int, list[Move]]:
+        """Return the finished moves out of a folder of each run that was not undone, the latest run last."""
+        numbers = self._query_moves("SELECT DISTINCT run FROM moves WHERE box = ? AND source = ? ORDER BY run", source)
+        return {run: self._moves("source = ? AND run = ?", os.fsencode(source), run) for (run,) in numbers}
+
+    def _moves(self, condition: str, *values: object) -> list[Move]:
+        if not self._has_moves():
+            return []
+        rows = self._store.query(
+            f"SELECT id, source, key, target, moved FROM moves WHERE box = ? AND {condition}", self._box, *values
+        )
+        moves = []
+        for name, *row, moved in rows:
+            source, key, target = map(os.fsdecode, row)
+            moves.append(Move(name, source, key, target, None if moved is None else os.fsdecode(moved)))
+        return moves
+
+    def _query_moves(self, query: str, source: str) -> list[tuple[int]]:
+        return self._store.query(query, self._box, os.fsencode(source)) if self._has_moves() else []
+
+    def _has_moves(self) -> bool:
+        return bool(self._store.query("SELECT 1 FROM sqlite_master WHERE name = 'moves'"))
 
     def flush(self) -> None:
         """Flush all changes to disk."""

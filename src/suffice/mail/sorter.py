@@ -7,9 +7,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeVar
 
-from suffice.mail.features import extract_features
+from suffice.mail.features import decode_subject, extract_features
 from suffice.mail.filter import MailFilter
-from suffice.mail.ledger import Ledger
+from suffice.mail.ledger import MOVING as MOVING
+from suffice.mail.ledger import Ledger, Move
 from suffice.mail.mailboxes import (
     Entry,
     Message,
@@ -22,8 +23,6 @@ from suffice.mail.message import identify_message
 
 #: Name of the mailbox itself in the ledger.
 INBOX = "INBOX"
-#: Prefix of a folder's name in the ledger: the message is being moved there.
-MOVING = "\t"
 #: Messages that are judged before they are moved; the ledger is flushed to disk once per batch.
 BATCH = 64
 #: Folders that say nothing about the class of the messages that the user moves there.
@@ -82,6 +81,7 @@ class Moved(NamedTuple):
     where: str  # the path before the move
     folder: str
     probability: float  # of spam
+    subject: str = ""
 
 
 class Learned(NamedTuple):
@@ -100,6 +100,7 @@ class SortResult:
     learned: list[Learned] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     failed: int = 0  # could not be moved
+    declined: bool = False  # the user did not confirm the moves
     gone: int = 0  # moved or deleted by another program during the run
 
 
@@ -157,6 +158,7 @@ def sort_mailbox(
     learn_strangers: bool | None = None,
     only_new: bool = False,
     report: Callable[[Moved | Learned | Skipped], None] | None = None,
+    confirm: Callable[[list[Moved]], bool] | None = None,
 ) -> SortResult:
     """Move the spam of an inbox to its folder, and learn from what the user moved since the last run.
 
@@ -194,6 +196,9 @@ def sort_mailbox(
         Whether to judge only messages that no mail program has seen yet.
     report
         Called with each message that is moved, learned or skipped.
+    confirm
+        Called once, before the first move, with all moves; if it returns False, nothing is moved, and the next run
+        judges these messages again. If None, messages are moved as they are judged.
     """
     others = dict(folders or {})
     places = {"spam": spam_folder, **({"unsure": unsure_folder} if unsure_folder else {}), **others}
@@ -202,7 +207,7 @@ def sort_mailbox(
     names = {label: box.folder_name(place) for label, place in places.items()}
     if INBOX in names.values() or len(set(names.values())) < len(names):
         raise ValueError(f"each class needs a folder of its own, other than the inbox; got {places}")
-    return _Run(box, judge, ledger, dry_run, learn, learn_strangers, only_new, report).run(places, names)
+    return _Run(box, judge, ledger, dry_run, learn, learn_strangers, only_new, report, confirm).run(places, names)
 
 
 class _JudgeError(Exception):
@@ -216,6 +221,10 @@ class _Pending(NamedTuple):
     identity: str
     folder: Folder
     probability: float
+    subject: str
+
+    def describe(self) -> Moved:
+        return Moved(self.entry.path, self.folder.name, self.probability, self.subject)
 
 
 @dataclass
@@ -228,6 +237,7 @@ class _Run:
     learn_strangers: bool | None
     only_new: bool
     report: Callable[[Moved | Learned | Skipped], None] | None
+    confirm: Callable[[list[Moved]], bool] | None
     result: SortResult = field(default_factory=SortResult)
     pending: list[_Pending] = field(default_factory=list)
     examined: set[str] = field(default_factory=set)  # identities of messages whose files the ledger did not know
@@ -250,11 +260,17 @@ class _Run:
             if not folder.ours and self.inbox.is_first:
                 self._record_unread(folder)
                 continue
+            if folder.box:
+                folder.box.prefetch(folder.unknown)
             for entry in folder.unknown:
                 self._examine(folder, entry)
-                if len(self.pending) == BATCH:
+                if len(self.pending) == BATCH and self.confirm is None:
                     self._move_pending()
-        self._move_pending()
+        if self.pending and not self._is_confirmed():
+            self.result.declined = True
+            return self.result
+        while self.pending:
+            self._move_pending()
         self._trace_vanished()
         if not self.dry_run:
             for folder in self.all.values():
@@ -263,6 +279,11 @@ class _Run:
                     self.ledger.add_file(folder.name, "", "")
             self.ledger.flush()
         return self.result
+
+    def _is_confirmed(self) -> bool:
+        if self.confirm is None or self.dry_run:
+            return True
+        return self.confirm([each.describe() for each in self.pending])
 
     def _open_target(self, place: str) -> SortableMailbox | None:
         try:
@@ -375,41 +396,52 @@ class _Run:
             self._record(self.inbox, entry, identity)
             self.result.kept += 1
         else:
-            self.pending.append(_Pending(entry, identity, target, probability))
+            self.pending.append(_Pending(entry, identity, target, probability, decode_subject(data)))
 
     def _move_pending(self) -> None:
-        """Move the pending messages: write the intent to the ledger, move them, record the result."""
-        moved: list[tuple[_Pending, Entry]] = []
+        """Move a batch of pending messages: write the intent to the ledger, move them, record the result."""
+        batch, self.pending = self.pending[:BATCH], self.pending[BATCH:]
         if not self.dry_run:
-            for each in self.pending:
-                self.ledger.set_folder(each.identity, MOVING + each.folder.name)
+            self.ledger.begin_moves([self._describe_move(each) for each in batch])
             self.ledger.flush()
-        for each in self.pending:
-            try:
-                moved.append((each, self._move(each)))
-            except MessageGoneError:
-                self.result.gone += 1
-            except OSError as error:
-                self.result.failed += 1
-                self._skip(each.entry.path, describe_os_error(error))
-        self.pending.clear()
+        moved: list[tuple[_Pending, Entry]] = []
+        for folder in dict.fromkeys(each.folder for each in batch):
+            some = [each for each in batch if each.folder is folder]
+            found = self._move(some, folder)
+            for each in some:
+                outcome = found[each.entry.key]
+                if isinstance(outcome, MessageGoneError):
+                    self.result.gone += 1
+                elif isinstance(outcome, OSError):
+                    self.result.failed += 1
+                    self._skip(each.entry.path, describe_os_error(outcome))
+                else:
+                    moved.append((each, outcome))
         if moved and not self.dry_run:  # before the ledger: after a loss of power, an undone move would look like the
             # user's
             for box in {folder.box for folder in (self.inbox, *self.targets.values()) if folder.box}:
                 box.sync()
         for each, entry in moved:
             self.moved.add(each.identity)
-            self._record(each.folder, entry, each.identity)
-            self.result.moved.append(Moved(each.entry.path, each.folder.name, each.probability))
+            if not self.dry_run:
+                self.ledger.end_move(self._describe_move(each)._replace(moved=entry.key))
+            self.result.moved.append(each.describe())
             self._report(self.result.moved[-1])
 
-    def _move(self, pending: _Pending) -> Entry:
+    def _describe_move(self, pending: _Pending) -> Move:
+        return Move(pending.identity, INBOX, pending.entry.key, pending.folder.name)
+
+    def _move(self, pending: list[_Pending], folder: Folder) -> dict[str, Entry | OSError]:
+        entries = [each.entry for each in pending]
         if self.dry_run:
-            return pending.entry
-        if pending.folder.box is None:
-            place = next(place for label, place in self.places.items() if self.targets[label] is pending.folder)
-            pending.folder.box = self.box.folder(place)
-        return self.box.move(pending.entry, pending.folder.box)
+            return {entry.key: entry for entry in entries}
+        try:
+            if folder.box is None:
+                place = next(place for label, place in self.places.items() if self.targets[label] is folder)
+                folder.box = self.box.folder(place)
+            return self.box.move_all(entries, folder.box)
+        except OSError as error:
+            return dict.fromkeys((entry.key for entry in entries), error)
 
     def _finish_move(self, target: str, entry: Entry) -> bool:
         """Complete an interrupted move if the target folder holds the message already."""

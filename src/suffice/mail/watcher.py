@@ -57,7 +57,7 @@ def watch_folders(
     for box in boxes:
         if not _is_complete([box], _take_snapshot([box])):
             raise FileNotFoundError(f"{box!r} is not a Maildir: it has no folders 'cur' and 'new'")
-    with _stop_on_signals() as stop:
+    with stop_on_signals() as stop:
         _watch(boxes, on_change, poll, stop, notify)
 
 
@@ -150,7 +150,7 @@ def _is_recent(snapshot: Snapshot) -> bool:
 
 
 @contextmanager
-def _stop_on_signals() -> Iterator[Event]:
+def stop_on_signals() -> Iterator[Event]:
     """Yield an event that the first SIGINT or SIGTERM sets."""
     stop = Event()
     handlers: dict[int, Any] = {}

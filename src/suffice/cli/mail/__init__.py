@@ -72,6 +72,12 @@ class MailCommands(LazyGroup):
             raise click.exceptions.Exit(ERROR) from error
 
 
+def _is_connection_error(error: Exception) -> bool:
+    """Return whether an error is one of mail servers, without importing their modules."""
+    module = sys.modules.get("suffice.mail.imap.errors")
+    return module is not None and isinstance(error, module.ConnectionLostError | module.LoginError)
+
+
 def _prepare_streams() -> None:
     """Replace a closed standard error, and let both streams write names of files that are not text."""
     if sys.stderr is None:
@@ -89,7 +95,7 @@ def print_error(error: Exception) -> None:
         sentence = " ".join(error.format_message().split())
     elif isinstance(error, OSError) and error.strerror and error.filename is not None:
         sentence = f"{error.strerror}: {error.filename}"
-    elif isinstance(error, OSError | ValueError | MemoryError | ImportError):
+    elif isinstance(error, OSError | ValueError | MemoryError | ImportError) or _is_connection_error(error):
         sentence = str(error) or type(error).__name__
     else:
         sentence = describe_internal_error(error)
@@ -101,7 +107,8 @@ def mail() -> None:
     """Filter spam with a filter that learns from your own mail.
 
     MAIL is a message, an mbox, a Maildir, an MH folder, or a folder of any of them, also compressed (.gz, .bz2, .xz);
-    - is standard input. The filter is one file in your data folder, unless --filter or $SUFFICE_MAIL names another.
+    - is standard input; learn and sort also take a folder on a mail server, imaps://USER@HOST/FOLDER. The filter is one
+    file in your data folder, unless --filter or $SUFFICE_MAIL names another.
 
     Exit codes: 0 spam, 1 ham, 2 unsure for classify and filter; 0 success for other commands; 3 error.
     """

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from suffice.cli.mail.options import (
+    connect_imap,
     filter_options,
+    imap_options,
     json_option,
     open_filter,
     print_remark,
@@ -22,7 +24,7 @@ from suffice.cli.mail.options import (
 
 if TYPE_CHECKING:
     from suffice.mail import LearnCounts, MailFilter
-    from suffice.mail.mailboxes import Skipped
+    from suffice.mail.mailboxes import Mailbox, Skipped
 
 #: Largest number of remarks about skipped files.
 _REMARKS = 10
@@ -39,18 +41,24 @@ class ClassCommand(click.Command):
         has_argument = any(isinstance(each, click.Argument) for each in self.params)
         given: list[str] = []
         left = list(args)
+        addresses: list[str] = []
         while left:
             word = left.pop(0)
             if word in ("--spam", "--ham", "--class"):
                 prefix = [word] + ([left.pop(0)] if word == "--class" and left else [])
-                for path in _take_paths(left) or ["-"]:
+                for path in _take_paths(left) or addresses or ["-"]:
                     given += [*prefix, path]
+                addresses = []
             elif word in valued and left:
                 given += [word, left.pop(0)]
             elif word.startswith("-") or has_argument:
                 given.append(word)
+            elif word.lower().startswith(("imaps:", "imap:")) and any(each.startswith("--") for each in left):
+                addresses.append(word)  # imaps://... --ham
             else:
                 raise click.UsageError(f"{word} has no class: use --spam {word} or --ham {word}", context)
+        if addresses:
+            raise click.UsageError(f"{addresses[0]} has no class: use --spam or --ham after it", context)
         return super().parse_args(context, given)
 
 
@@ -111,6 +119,7 @@ def _check_distinct(classes: dict[str, list[str]]) -> None:
 @click.command("learn", cls=ClassCommand)
 @class_options
 @filter_options
+@imap_options
 @which_option
 @json_option
 @quiet_option
@@ -123,6 +132,7 @@ def learn_command(
     train: Any,
     as_json: bool,
     quiet: bool,
+    **server: str | None,
 ) -> None:
     """Learn from mail. No message is learned twice, so an interrupted run can be repeated.
 
@@ -130,10 +140,11 @@ def learn_command(
     suffice mail learn --spam Junk/ --ham Inbox/ Archive.mbox.gz
     suffice mail learn --class work Work/ --spam Junk/ --ham Inbox/
     suffice mail learn --spam < message
+    suffice mail learn imaps://ann@mail.example.org/INBOX --ham
     """  # noqa: D301
-    classes = group_by_class(spam, ham, others)
+    named = group_by_class(spam, ham, others)
     skipped: list[Skipped] = []
-    with open_filter(path, shared) as chosen:
+    with open_filter(path, shared) as chosen, _open_servers(named, **server) as classes:
         given = read_stdin_pairs(classes)
         is_single = len(given) == 1 and all(paths == ["-"] for paths in classes.values())
         if train == "all" and not is_single:
@@ -143,14 +154,32 @@ def learn_command(
     print_counts(counts, skipped, as_json, quiet)
 
 
-def read_stdin_pairs(classes: dict[str, list[str]]) -> list[tuple[bytes, str]]:
+@contextmanager
+def _open_servers(classes: dict[str, list[str]], **server: str | None) -> Iterator[dict[str, list[str | Mailbox]]]:
+    """Yield the mail of each class with open folders in the place of their addresses."""
+    opened: dict[str, list[str | Mailbox]] = {}
+    with ExitStack() as connections:
+        for label, paths in classes.items():
+            opened[label] = []
+            for path in paths:
+                if path.lower().startswith(("imaps:", "imap:")):
+                    from suffice.mail.imap.folders import ImapFolder
+
+                    connection = connections.enter_context(connect_imap(path, **server))
+                    opened[label].append(ImapFolder(connection, connection.resolve(connection.address.folder)))
+                else:
+                    opened[label].append(path)
+        yield opened
+
+
+def read_stdin_pairs(classes: Mapping[str, Sequence[str | Mailbox]]) -> list[tuple[bytes, str]]:
     """Return the messages on standard input with their class, if a class names it."""
     stdin = (label for label, paths in classes.items() if "-" in paths)
     return [(message.data, label) for label in stdin for message in read_stdin_messages()]
 
 
 def iterate_pairs(
-    classes: dict[str, list[str]], given: list[tuple[bytes, str]], skipped: list[Skipped]
+    classes: Mapping[str, Sequence[str | Mailbox]], given: list[tuple[bytes, str]], skipped: list[Skipped]
 ) -> Iterator[tuple[bytes, str]]:
     """Return messages with their classes: those given, then those of files and folders."""
     yield from given
@@ -164,7 +193,7 @@ def iterate_pairs(
 
 def _learn_batches(
     chosen: MailFilter,
-    classes: dict[str, list[str]],
+    classes: Mapping[str, Sequence[str | Mailbox]],
     given: list[tuple[bytes, str]],
     skipped: list[Skipped],
     quiet: bool,
@@ -202,7 +231,7 @@ def _advance(
 
 def _learn_each(
     chosen: MailFilter,
-    classes: dict[str, list[str]],
+    classes: Mapping[str, Sequence[str | Mailbox]],
     given: list[tuple[bytes, str]],
     skipped: list[Skipped],
     train: Any,

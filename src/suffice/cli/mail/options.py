@@ -41,6 +41,38 @@ def filter_options(command: F) -> F:
     return path_option(shared_option(command))
 
 
+def imap_options(command: F) -> F:
+    """Add the options of connections to a mail server."""
+    for option in (
+        click.option("--ca-file", type=click.Path(), metavar="FILE", help="Certificates to verify the server's with."),
+        click.option("--token-command", metavar="COMMAND", help="Prints an OAuth 2 token (XOAUTH2)."),
+        click.option(
+            "--password-command",
+            metavar="COMMAND",
+            help="Prints the password. [default: $SUFFICE_IMAP_PASSWORD, or the keyring]",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def connect_imap(address: str, password_command: str | None, token_command: str | None, ca_file: str | None) -> Any:
+    """Return a connection to the server of an address."""
+    from suffice.mail.imap.address import ImapAddress
+    from suffice.mail.imap.connection import ImapConnection
+    from suffice.mail.imap.credentials import Credentials
+
+    if password_command and token_command:
+        raise click.UsageError("--password-command and --token-command cannot be used together")
+    ask = _ask_password if sys.stdin is not None and sys.stdin.isatty() else None
+    return ImapConnection(ImapAddress.parse(address), Credentials(password_command, token_command, ask), ca_file)
+
+
+def _ask_password(question: str) -> str:
+    answer: str = click.prompt(question, hide_input=True, err=True)
+    return answer
+
+
 which_option = click.option(
     "--train",
     type=click.Choice(["all", "error", "near"]),

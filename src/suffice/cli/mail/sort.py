@@ -1,30 +1,44 @@
-"""suffice mail sort: move spam out of a Maildir, and learn from what the user moves."""
+"""suffice mail sort: move spam out of a Maildir or a folder on a mail server, and learn from what the user moves."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.mail.options import filter_options, json_option, open_filter, print_remark, quiet_option, write_json
+from suffice.cli.mail.options import (
+    connect_imap,
+    filter_options,
+    imap_options,
+    json_option,
+    open_filter,
+    print_remark,
+    quiet_option,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from suffice.mail import MailFilter
-    from suffice.mail.sorter import SortResult
+    from suffice.mail.imap.folders import ImapFolder
+    from suffice.mail.ledger import StoredLedger
+    from suffice.mail.mailboxes import SortableMailbox
+    from suffice.mail.sorter import Moved, SortResult
+
+#: Moves that the first run makes without a question, and moves that the question shows.
+UNASKED, SHOWN = 10, 50
 
 
 @click.command("sort")
-@click.argument("maildir", type=click.Path())
+@click.argument("mailbox", type=click.Path(), metavar="MAILDIR|ADDRESS")
 @filter_options
 @click.option(
     "--spam-folder",
-    default="Junk",
-    show_default=True,
     metavar="NAME",
-    help="Folder of spam; ../NAME is beside MAILDIR.",
+    help="Folder of spam; ../NAME is beside MAILDIR. [default: the server's folder of spam, or Junk]",
 )
 @click.option("--unsure-folder", metavar="NAME", help="Folder of unsure mail. [default: it stays in the inbox]")
 @click.option("--folder", "folders", multiple=True, nargs=2, metavar="CLASS NAME", help="Folder of another class.")
@@ -38,38 +52,181 @@ if TYPE_CHECKING:
     help="Whether to learn what other programs put into the spam folder. [default: only after the first run]",
 )
 @click.option("--force", is_flag=True, help="Move mail even if too little was learned.")
+@click.option("--yes", is_flag=True, help="On a server, do not ask before the first run moves more than ten messages.")
+@click.option("--undo", metavar="LAST|RUN", help="Move back what the last run moved, or the run of this number.")
+@imap_options
 @json_option
 @quiet_option
 def sort_command(
-    maildir: str, path: str | None, shared: tuple[str, ...], watch: bool, force: bool, **options: Any
+    mailbox: str,
+    path: str | None,
+    shared: tuple[str, ...],
+    watch: bool,
+    force: bool,
+    password_command: str | None,
+    token_command: str | None,
+    ca_file: str | None,
+    yes: bool,
+    undo: str | None,
+    **options: Any,
 ) -> None:
-    """Move spam of a Maildir into a folder. Messages that you moved since the last run are learned.
+    """Move spam of a Maildir, or of a folder on a mail server, into a folder.
 
-    A message that you move into the spam folder is learned as spam, one that you move out of it as ham. No message is
-    deleted. With --dry-run, nothing is changed.
+    Messages that you moved since the last run are learned: one that you move into the spam folder as spam, one that you
+    move out of it as ham. No message is deleted. With --dry-run, nothing is changed. The address of a folder on a
+    server is imaps://USER@HOST/INBOX.
     """
     with open_filter(path, shared) as chosen:
-        anyway = force or options["dry_run"]
+        if not mailbox.lower().startswith(("imaps:", "imap:")):
+            if undo:
+                _undo_maildir(chosen, mailbox, undo, options)
+            else:
+                _sort_maildir(chosen, mailbox, watch, force, options)
+            return
 
-        failed = 0
+        def connect() -> Any:
+            return connect_imap(mailbox, password_command, token_command, ca_file)
 
-        def sort_once() -> None:
-            nonlocal failed
-            _check_ready(chosen, anyway)
-            found = _sort(chosen, maildir, anyway, **options)
-            failed = found.failed
-            _print(found, options["as_json"], options["quiet"] or watch, options["dry_run"])
-            sys.stdout.flush()
+        sorting = _ImapSorting(chosen, force, yes, options, quiet=options["quiet"] or watch)
+        if watch and not undo:
+            from suffice.mail.imap.watcher import watch_imap_folder
 
-        if watch:
-            from suffice.mail.watcher import watch_folders
+            watch_imap_folder(connect, sorting.run, print_remark)
+            return
+        from suffice.mail.imap.folders import ImapFolder
 
-            beside = _folders_beside(maildir, options["spam_folder"], options["unsure_folder"])
-            watch_folders([maildir, *beside], sort_once)
-        else:
-            sort_once()
-        if failed:
-            raise click.ClickException(f"{failed} messages could not be moved: they are still in the inbox")
+        with connect() as connection:
+            box = ImapFolder(connection, connection.resolve(connection.address.folder))
+            if undo:
+                sorting.undo(box, undo)
+            else:
+                sorting.run(box)
+
+
+class _ImapSorting:
+    """Sorts a folder on a server, once or each time that it changes."""
+
+    def __init__(self, chosen: MailFilter, force: bool, yes: bool, options: dict[str, Any], quiet: bool) -> None:
+        self._chosen, self._force, self._yes, self._options, self._quiet = chosen, force, yes, options, quiet
+
+    def run(self, box: ImapFolder) -> None:
+        from suffice.mail.imap.ledger import ImapLedger, finish_moves
+        from suffice.mail.sorter import INBOX
+
+        options = self._options
+        anyway = self._force or options["dry_run"]
+        _check_ready(self._chosen, anyway)
+        ledger = ImapLedger(self._chosen, box)
+        if not options["dry_run"]:
+            finish_moves(ledger)
+        is_first = "" not in ledger.known_files(INBOX)
+        confirm = _confirm if is_first and not self._yes and not options["dry_run"] else None
+        spam_folder = options["spam_folder"] or box.connection.find_special(r"\junk") or "Junk"
+        with _show_progress(box, options["quiet"] or options["as_json"]):
+            found = _sort(self._chosen, box, ledger, anyway, confirm, **{**options, "spam_folder": spam_folder})
+        if found.declined:
+            raise click.ClickException("nothing was moved")
+        _print(found, options["as_json"], self._quiet, options["dry_run"], ledger.run)
+        if found.moved and not options["dry_run"] and box.leaves_deleted:
+            print_remark(
+                f"the server has neither MOVE nor UIDPLUS: {len(found.moved):,} moved messages are still in the inbox, "
+                "marked as deleted; they go when your mail program empties ('expunges', 'compacts') the folder"
+            )
+        sys.stdout.flush()
+        _check_failed(found.failed)
+
+    def undo(self, box: ImapFolder, run: str) -> None:
+        from suffice.mail.imap.ledger import ImapLedger, finish_moves
+
+        ledger = ImapLedger(self._chosen, box)
+        if not self._options["dry_run"]:
+            finish_moves(ledger)
+        _undo(box, ledger, run, self._options)
+
+
+def _check_failed(failed: int) -> None:
+    if failed:
+        raise click.ClickException(f"{failed} messages could not be moved: they are still in the inbox")
+
+
+def _confirm(moves: list[Moved]) -> bool:
+    """Show the moves of a first run, and ask before there are many."""
+    from suffice.printable import printable
+
+    if len(moves) <= UNASKED:
+        return True
+    for move in moves[:SHOWN]:
+        sys.stderr.write(f"spam (p={move.probability:.4f}) to {move.folder}  {printable(move.subject)}\n")
+    if len(moves) > SHOWN:
+        sys.stderr.write(f"... and {len(moves) - SHOWN:,} more\n")
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise click.ClickException(
+            f"the first run would move {len(moves):,} messages: look at them with --dry-run, then use --yes"
+        )
+    return click.confirm(f"This is the first run. Move {len(moves):,} messages?", err=True)
+
+
+@contextmanager
+def _show_progress(box: ImapFolder, quiet: bool) -> Iterator[None]:
+    """Show on a terminal how many messages were fetched."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    from suffice.cli.output import progress_bar
+
+    with progress_bar(quiet) as watch:
+        box.progress = (lambda done, total: watch("reading", done, total)) if watch else None
+        yield
+
+
+def _undo_maildir(chosen: MailFilter, maildir: str, run: str, options: dict[str, Any]) -> None:
+    from suffice.mail.ledger import StoredLedger
+    from suffice.mail.mailboxes.maildir import Maildir
+
+    _undo(Maildir(maildir), StoredLedger(chosen, Path(maildir)), run, options)
+
+
+def _undo(box: SortableMailbox, ledger: StoredLedger, run: str, options: dict[str, Any]) -> None:
+    from suffice.mail.undo import undo_run
+
+    if run.upper() != "LAST" and not run.isdecimal():
+        raise click.UsageError(f"--undo takes LAST or the number of a run; got {run!r}")
+    found = undo_run(box, ledger, None if run.upper() == "LAST" else int(run), dry_run=options["dry_run"])
+    if options["as_json"]:
+        write_json({"run": found.run, "restored": found.restored, "missing": found.missing, "failed": found.failed})
+    elif not options["quiet"]:
+        would = "would be " if options["dry_run"] else ""
+        missing = f"; {found.missing:,} are no longer in the folder" if found.missing else ""
+        sys.stdout.write(f"{found.restored:,} {would}moved back{missing}\n")
+    if found.failed:
+        raise click.ClickException(f"{len(found.failed)} messages could not be moved back: {found.failed[0]}")
+
+
+def _sort_maildir(chosen: MailFilter, maildir: str, watch: bool, force: bool, options: dict[str, Any]) -> None:
+    anyway = force or options["dry_run"]
+    options = {**options, "spam_folder": options["spam_folder"] or "Junk"}
+    failed = 0
+
+    def sort_once() -> None:
+        from suffice.mail.ledger import StoredLedger
+        from suffice.mail.mailboxes.maildir import Maildir
+
+        nonlocal failed
+        _check_ready(chosen, anyway)
+        ledger = StoredLedger(chosen, Path(maildir))
+        found = _sort(chosen, Maildir(maildir), ledger, anyway, None, **options)
+        failed = found.failed
+        _print(found, options["as_json"], options["quiet"] or watch, options["dry_run"], ledger.run)
+        sys.stdout.flush()
+
+    if watch:
+        from suffice.mail.watcher import watch_folders
+
+        beside = _folders_beside(maildir, options["spam_folder"], options["unsure_folder"])
+        watch_folders([maildir, *beside], sort_once)
+    else:
+        sort_once()
+    _check_failed(failed)
 
 
 def _folders_beside(maildir: str, *names: str | None) -> list[str]:
@@ -91,8 +248,10 @@ def _check_ready(chosen: MailFilter, anyway: bool) -> None:
 
 def _sort(
     chosen: MailFilter,
-    maildir: str,
+    box: SortableMailbox,
+    ledger: StoredLedger,
     anyway: bool,
+    confirm: Callable[[list[Moved]], bool] | None,
     spam_folder: str,
     unsure_folder: str | None,
     folders: tuple[tuple[str, str], ...],
@@ -103,18 +262,15 @@ def _sort(
     as_json: bool,
     quiet: bool,
 ) -> SortResult:
-    from suffice.mail.ledger import StoredLedger
-    from suffice.mail.mailboxes.maildir import Maildir
     from suffice.mail.sorter import FilterJudge, sort_mailbox
 
-    box = Maildir(maildir)
     for label, _ in folders:
         if label not in chosen.classes:
             raise click.ClickException(f"there is no class {label!r}: the filter has {', '.join(chosen.classes)}")
     return sort_mailbox(
         box,
         FilterJudge(chosen, anyway=anyway),
-        StoredLedger(chosen, Path(maildir)),
+        ledger,
         spam_folder=spam_folder,
         unsure_folder=unsure_folder,
         folders=dict(folders),
@@ -123,6 +279,7 @@ def _sort(
         learn_strangers=learn_strangers,
         only_new=only_new,
         report=None if as_json or quiet else _event_printer(dry_run),
+        confirm=confirm,
     )
 
 
@@ -135,7 +292,9 @@ def _event_printer(dry_run: bool) -> Callable[[Any], None]:
 
     def print_event(event: Any) -> None:
         if isinstance(event, Moved):
-            sys.stdout.write(f"{would}moved to {event.folder} (p={event.probability:.4f})  {printable(event.where)}\n")
+            subject = f"  {event.subject}" if ";UID=" in event.where else ""  # a path can be opened, a UID cannot
+            what = f"{would}moved to {event.folder} (p={event.probability:.4f})  {printable(event.where + subject)}\n"
+            sys.stdout.write(what)
         elif isinstance(event, Learned):
             sys.stdout.write(f"{would}learned as {event.label}  {printable(event.where)}\n")
         else:
@@ -144,17 +303,21 @@ def _event_printer(dry_run: bool) -> Callable[[Any], None]:
     return print_event
 
 
-def _print(found: SortResult, as_json: bool, quiet: bool, dry_run: bool) -> None:
+def _print(found: SortResult, as_json: bool, quiet: bool, dry_run: bool, run: int | None) -> None:
     if as_json:
         write_json(
             {
-                "moved": [{"where": m.where, "folder": m.folder, "p": m.probability} for m in found.moved],
+                "moved": [
+                    {"where": m.where, "folder": m.folder, "p": m.probability, "subject": m.subject}
+                    for m in found.moved
+                ],
                 "learned": [{"where": each.where, "class": each.label} for each in found.learned],
                 "kept": found.kept,
                 "skipped": [{"where": each.where, "why": each.why} for each in found.skipped],
                 "failed": found.failed,
                 "gone": found.gone,
                 "dry_run": dry_run,
+                "run": run,
             },
             lines=True,
         )

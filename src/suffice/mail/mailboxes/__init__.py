@@ -7,7 +7,7 @@ moves them between folders. A new kind of mailbox implements them in a module of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol, Self
 
 #: Bytes of a message that are kept; the rest is cut off.
@@ -65,8 +65,11 @@ class SortableMailbox(Mailbox, Protocol):
     def read(self, entry: Entry, limit: int = LIMIT) -> Message | Skipped:
         """Return a message; raise :class:`MessageGoneError` if it is no longer in the folder."""
 
-    def move(self, entry: Entry, to: Self, *, seen: bool | None = None) -> Entry:
-        """Move a message to another folder and return its entry there; ``seen`` sets or clears the flag S."""
+    def prefetch(self, entries: Sequence[Entry]) -> None:
+        """Announce the messages that are read next, in this order; a remote mailbox fetches many at once."""
+
+    def move_all(self, entries: Sequence[Entry], to: Self) -> dict[str, Entry | OSError]:
+        """Move messages to another folder; return their entries there, or why one was not moved, by key."""
 
     def finish_move(self, entry: Entry, moved: Mapping[str, Entry]) -> bool:
         """Complete an interrupted move: delete a message if the target's entries contain an equal copy of it."""

@@ -6,7 +6,7 @@ import errno
 import os
 import re
 from binascii import b2a_base64
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
@@ -212,6 +212,19 @@ class Maildir:
             If it is no longer in the folder.
         """
         return self._retry_renamed(entry, lambda here: self._move(here, to, seen))
+
+    def prefetch(self, entries: Sequence[Entry]) -> None:
+        """Do nothing: files are read one by one."""
+
+    def move_all(self, entries: Sequence[Entry], to: Maildir) -> dict[str, Entry | OSError]:
+        """Move messages one by one; see :meth:`move`."""
+        found: dict[str, Entry | OSError] = {}
+        for entry in entries:
+            try:
+                found[entry.key] = self.move(entry, to)
+            except OSError as error:
+                found[entry.key] = error
+        return found
 
     def finish_move(self, entry: Entry, moved: Mapping[str, Entry]) -> bool:
         """Complete a move between file systems that was interrupted before the message was deleted here."""

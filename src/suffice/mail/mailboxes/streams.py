@@ -11,11 +11,13 @@ from suffice.mail.mailboxes import LIMIT, Mailbox, Message, Skipped, describe_os
 from suffice.mail.mailboxes.directories import Directory
 from suffice.mail.mailboxes.mbox import SPECIAL, MailFile
 
-Paths = Iterable[str | os.PathLike[str]]
+Paths = Iterable[str | os.PathLike[str] | Mailbox]
 
 
-def open_mailbox(path: str) -> Mailbox | Skipped:
-    """Return the mailbox at a path, or why it cannot be opened."""
+def open_mailbox(path: str | Mailbox) -> Mailbox | Skipped:
+    """Return the mailbox at a path, or why it cannot be opened; a mailbox is returned as it is."""
+    if not isinstance(path, str):
+        return path
     try:
         mode = Path(path).stat().st_mode
     except OSError as error:
@@ -31,8 +33,8 @@ def read_messages(paths: Paths, *, limit: int = LIMIT) -> Iterator[Message | Ski
     Parameters
     ----------
     paths
-        Files (:class:`~suffice.mail.mailboxes.mbox.MailFile`) and directories
-        (:class:`~suffice.mail.mailboxes.directories.Directory`).
+        Files (:class:`~suffice.mail.mailboxes.mbox.MailFile`), directories
+        (:class:`~suffice.mail.mailboxes.directories.Directory`), and open mailboxes.
     limit
         Bytes of a message that are kept; a message of that length may be cut.
 
@@ -70,7 +72,7 @@ def total_size(paths: Paths) -> int | None:
 
 
 def interleave_classes(
-    classes: Mapping[str, Sequence[str]], skip: Callable[[Skipped], object] = lambda _: None
+    classes: Mapping[str, Sequence[str | Mailbox]], skip: Callable[[Skipped], object] = lambda _: None
 ) -> Iterator[tuple[bytes, str]]:
     """Return the messages of several classes with their class, each class spread evenly over the stream.
 
@@ -79,7 +81,7 @@ def interleave_classes(
     Parameters
     ----------
     classes
-        Files and directories of each class.
+        Files, directories and open mailboxes of each class.
     skip
         Called with what is not mail.
     """
@@ -99,16 +101,18 @@ def interleave_classes(
             skip(found)
 
 
-def _read(name: str, limit: int) -> Iterable[Message | Skipped]:
+def _read(name: str | Mailbox, limit: int) -> Iterable[Message | Skipped]:
     mailbox = open_mailbox(name)
     return (mailbox,) if isinstance(mailbox, Skipped) else mailbox.messages(limit)
 
 
-def _existing(paths: Paths | str | os.PathLike[str]) -> list[str]:
+def _existing(paths: Paths | str | os.PathLike[str]) -> list[str | Mailbox]:
     """Return the paths; raise FileNotFoundError if one of them does not exist."""
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    names = [os.fspath(path) for path in given]
+    names = [os.fspath(path) if isinstance(path, str | os.PathLike) else path for path in given]
     for name in names:
+        if not isinstance(name, str):
+            continue
         try:
             Path(name).stat()
         except (FileNotFoundError, NotADirectoryError, ValueError):

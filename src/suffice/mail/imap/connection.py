@@ -1,0 +1,186 @@
+"""A connection to an IMAP server: TLS, login, capabilities, folders, and the folder that is selected."""
+
+from __future__ import annotations
+
+import errno
+import ssl
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
+
+from suffice.mail.errors import MailError
+from suffice.mail.imap.address import ImapAddress
+from suffice.mail.imap.credentials import Credentials
+from suffice.mail.imap.errors import ConnectionLostError, LoginError
+
+#: Seconds to connect, and to wait for an answer.
+CONNECT_TIMEOUT, READ_TIMEOUT = 20, 120
+
+_Result = TypeVar("_Result")
+
+
+class Selected(NamedTuple):
+    """The state of a folder when it was selected."""
+
+    validity: int  # UIDVALIDITY
+    next_uid: int | None
+    messages: int
+    modification: int | None  # HIGHESTMODSEQ, which any change increases; None if the server has none
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether equal states mean equal messages with equal flags."""
+        return self.modification is not None and self.next_uid is not None
+
+
+class ImapConnection:
+    """A connection, encrypted and logged in.
+
+    Parameters
+    ----------
+    address
+        The server and the user.
+    credentials
+        Where the password comes from.
+    ca_file
+        Certificates that the server's is verified with; those of the system if None.
+
+    Raises
+    ------
+    LoginError
+        If the password is refused.
+    ConnectionLostError
+        If there is no connection, or its certificate is not valid.
+    """
+
+    def __init__(self, address: ImapAddress, credentials: Credentials, ca_file: str | None = None) -> None:
+        self.address = address
+        self._selected: str | None = None
+        self._folders: dict[str, tuple[frozenset[str], str]] | None = None
+        try:
+            context = ssl.create_default_context(cafile=ca_file)
+        except OSError as error:
+            raise MailError(f"--ca-file {ca_file}: {error.strerror or error}") from None
+        self.client = self._open(context)
+        try:
+            self.call(lambda: credentials.login(self.client, address))
+            self.capabilities = frozenset(each.decode().upper() for each in self.call(self.client.capabilities))
+        except (ConnectionLostError, LoginError, OSError):
+            _shut_down(self.client)
+            raise
+
+    def _open(self, context: ssl.SSLContext) -> Any:
+        try:
+            from imapclient import IMAPClient, SocketTimeout
+        except ImportError:
+            raise ImportError("mail on a server needs IMAPClient: pip install 'suffice[imap]'") from None
+        address, timeout = self.address, SocketTimeout(CONNECT_TIMEOUT, READ_TIMEOUT)
+        is_encrypted = address.scheme == "imaps"
+        client = self.call(
+            lambda: IMAPClient(address.host, address.port, ssl=is_encrypted, ssl_context=context, timeout=timeout)
+        )
+        if not is_encrypted:
+            try:
+                self.call(lambda: client.starttls(context))
+            except (ConnectionLostError, OSError) as error:
+                _shut_down(client)
+                raise ConnectionLostError(f"{address.host} does not encrypt by STARTTLS: {error}") from None
+        return client
+
+    def call(self, request: Callable[[], _Result]) -> _Result:
+        """Return the result of a request; an answer NO or BAD raises OSError, a lost connection its own error."""
+        from imapclient.exceptions import IMAPClientAbortError, IMAPClientError, ProtocolError
+
+        host = self.address.host
+        try:
+            return request()
+        except ssl.SSLCertVerificationError as error:
+            raise ConnectionLostError(
+                f"the certificate of {host} is not valid ({error.verify_message}): check the name, or use --ca-file"
+            ) from None
+        except (IMAPClientAbortError, ProtocolError, OSError, EOFError) as error:
+            raise ConnectionLostError(f"the connection to {host} failed: {error or type(error).__name__}") from None
+        except IMAPClientError as error:
+            raise OSError(errno.EIO, str(error)) from None
+
+    def close(self) -> None:
+        """Log out."""
+        from imapclient.exceptions import IMAPClientError
+
+        with suppress(IMAPClientError, OSError):
+            self.client.logout()
+        _shut_down(self.client)
+
+    def __enter__(self) -> ImapConnection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def select(self, folder: str) -> Selected:
+        """Select a folder anew, and return its state."""
+        self._selected = None
+        found = self.call(lambda: self.client.select_folder(folder))
+        self._selected = folder
+        return Selected(
+            found[b"UIDVALIDITY"], found.get(b"UIDNEXT"), found[b"EXISTS"], found.get(b"HIGHESTMODSEQ") or None
+        )
+
+    def ensure_selected(self, folder: str, validity: int) -> None:
+        """Select a folder unless it is; raise OSError if its UIDs are not those that were listed."""
+        if self._selected != folder and self.select(folder).validity != validity:
+            raise OSError(errno.ESTALE, f"the server renumbered the messages of {folder}: run again")
+
+    def folders(self) -> dict[str, tuple[frozenset[str], str]]:
+        r"""Return the folders of the account: their attributes, such as ``\junk``, and the separator in names."""
+        if self._folders is None:
+            self._folders = {
+                str(name): (frozenset(each.decode().lower() for each in attributes), (separator or b"").decode())
+                for attributes, separator, name in self.call(self.client.list_folders)
+            }
+        return self._folders
+
+    def find_special(self, attribute: str) -> str | None:
+        r"""Return the folder with an attribute of RFC 6154, such as ``\junk``."""
+        return next((name for name, (attributes, _) in self.folders().items() if attribute in attributes), None)
+
+    def resolve(self, name: str) -> str:
+        """Return the full name of a folder, which need not exist.
+
+        On some servers, all folders are within ``INBOX.``. A slash in the name stands for the server's separator.
+        """
+        if name.upper() == "INBOX":
+            return "INBOX"
+        if name in self.folders():
+            return name
+        separators = [separator for _, separator in self.folders().values() if separator]
+        full = name.replace("/", separators[0]) if separators else name
+        return full if full.startswith(self._prefix) else self._prefix + full
+
+    @cached_property
+    def _prefix(self) -> str:
+        if "NAMESPACE" not in self.capabilities:
+            return ""
+        personal = self.call(self.client.namespace).personal
+        return str(personal[0][0]) if personal else ""
+
+    def create(self, folder: str) -> None:
+        """Create a folder, and subscribe to it, so that mail programs show it."""
+        self.call(lambda: self.client.create_folder(folder))
+        with suppress(OSError):
+            self.call(lambda: self.client.subscribe_folder(folder))
+        self._folders = None
+
+    def wait(self, seconds: float) -> bool:
+        """Wait in IDLE until the selected folder changes; return whether it did, or the connection must be checked."""
+        began = time.monotonic()
+        found = self.call(lambda: self.client.idle_check(seconds))
+        return bool(found) or time.monotonic() - began < seconds / 2  # at the end of a connection, it returns at once
+
+
+def _shut_down(client: Any) -> None:
+    """Close the socket, which may be closed already."""
+    with suppress(OSError):
+        client.shutdown()

@@ -1,0 +1,283 @@
+"""A folder on an IMAP server as a mailbox that can be sorted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from suffice.mail.batch_learning import split_batches
+from suffice.mail.imap.connection import ImapConnection, Selected
+from suffice.mail.mailboxes import LIMIT, Entry, Message, MessageGoneError, Skipped
+
+#: Messages whose sizes are fetched at once; messages that are fetched at once, and bytes of them, at most.
+SIZES, BATCH, BATCH_BYTES = 1000, 256, 1 << 24
+#: Attributes of folders that are not searched for moved messages: views of other folders, and what says nothing.
+_EXCLUDED = {
+    *(r"\noselect", r"\nonexistent", r"\all", r"\flagged", r"\important"),
+    *(r"\junk", r"\trash", r"\sent", r"\drafts"),
+}
+#: Name of the server's inbox where another folder is sorted, which is INBOX to the ledger.
+_OTHER_INBOX = "INBOX of the server"
+
+
+class ImapFolder:
+    """A folder on an IMAP server.
+
+    The key of a message is its UIDVALIDITY and UID: a server that renumbers the messages changes all keys. Messages are
+    fetched without setting the flag Seen.
+
+    Parameters
+    ----------
+    connection
+        The connection.
+    name
+        The full name of the folder.
+    """
+
+    def __init__(self, connection: ImapConnection, name: str) -> None:
+        self.connection, self.name = connection, name
+        self.skipped: list[Skipped] = []
+        #: Called with the numbers of messages that were fetched, and that will be.
+        self.progress: Callable[[int, int], object] | None = None
+        self._state: Selected | None = None
+        self._entries: list[Entry] = []
+        self._announced: Iterator[list[Entry]] = iter(())
+        self._fetched: dict[str, bytes] = {}
+        self._opened: dict[str, ImapFolder] = {}
+
+    @property
+    def validity(self) -> int | None:
+        """The UIDVALIDITY of the last listing."""
+        return self._state.validity if self._state else None
+
+    def entries(self) -> list[Entry]:
+        """Return the messages of the folder, sorted by UID."""
+        state = self.connection.select(self.name)
+        if not state.is_exact or state != self._state:
+            self._state = state
+            self._entries = self._list(state) if state.messages else []
+        return self._entries
+
+    def _list(self, state: Selected) -> list[Entry]:
+        """Return the messages by three searches, whose answers are short."""
+        uids, deleted, unseen = (self._search(word) for word in ("ALL", "DELETED", "UNSEEN"))
+        gone, new = set(deleted), set(unseen)
+        return [
+            Entry(
+                f"{self.name};UID={uid}",
+                f"{state.validity}.{uid}",
+                ("" if uid in new else "S") + ("T" if uid in gone else ""),
+                uid in new,
+            )
+            for uid in sorted(uids)
+        ]
+
+    def _search(self, *words: str) -> list[int]:
+        return list(self.connection.call(lambda: self.connection.client.search(list(words))))
+
+    def state(self) -> Selected:
+        """Select the folder, and return its state."""
+        return self.connection.select(self.name)
+
+    def find(self, key: str) -> Entry | None:
+        """Return the message with this key as it is now."""
+        return next((entry for entry in self.entries() if entry.key == key), None)
+
+    def prefetch(self, entries: Sequence[Entry]) -> None:
+        """Announce the messages that are read next: they are fetched in batches."""
+        self._fetched.clear()
+        self._announced = self._plan(entries)
+
+    def _plan(self, entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+        """Return batches of messages of limited size."""
+        done = 0
+        for start in range(0, len(entries), SIZES):
+            some = entries[start : start + SIZES]
+            sizes = self.sizes(some)
+            for batch in split_batches(some, lambda entry: min(LIMIT, sizes.get(entry.key, 0)), BATCH, BATCH_BYTES):  # noqa: B023
+                yield batch
+                done += len(batch)
+                if self.progress:
+                    self.progress(done, len(entries))
+
+    def sizes(self, entries: Sequence[Entry]) -> dict[str, int]:
+        """Return the sizes of messages by key; those that are gone are missing."""
+        found = self._fetch(entries, "RFC822.SIZE")
+        return {key: each[b"RFC822.SIZE"] for key, each in found.items() if b"RFC822.SIZE" in each}
+
+    def read(self, entry: Entry, limit: int = LIMIT) -> Message | Skipped:
+        """Return a message, cut at the limit.
+
+        Raises
+        ------
+        MessageGoneError
+            If it is no longer in the folder.
+        """
+        while entry.key not in self._fetched and (batch := next(self._announced, None)) is not None:
+            if entry in batch:
+                self._fetched = self.fetch_texts(batch)
+                break
+        else:
+            if entry.key not in self._fetched:
+                self._fetched |= self.fetch_texts([entry])
+        data = self._fetched.pop(entry.key, None)
+        if data is None:
+            raise MessageGoneError(2, "another program moved or deleted the message", entry.path)
+        return Message(data[:limit], entry.path)
+
+    def fetch_texts(self, entries: Sequence[Entry]) -> dict[str, bytes]:
+        """Return messages by key, each cut at :data:`LIMIT`; those that are gone are missing."""
+        # All are asked for up to the limit, so that a verdict does not depend on what was fetched together.
+        found = self._fetch(entries, f"BODY.PEEK[]<0.{LIMIT}>")
+        return {key: text for key, each in found.items() if (text := each.get(b"BODY[]<0>")) is not None}
+
+    def _fetch(self, entries: Sequence[Entry], what: str) -> dict[str, Any]:
+        if not entries:
+            return {}
+        self._select_for(entries)
+        keys = {_uid(entry): entry.key for entry in entries}
+        found = self.connection.call(lambda: self.connection.client.fetch(list(keys), [what]))
+        return {keys[uid]: each for uid, each in found.items()}
+
+    def _select_for(self, entries: Sequence[Entry]) -> None:
+        self.connection.ensure_selected(self.name, int(entries[0].key.partition(".")[0]))
+
+    def messages(self, limit: int = LIMIT) -> Iterator[Message | Skipped]:
+        """Return the messages that are not marked as deleted."""
+        entries = [entry for entry in self.entries() if "T" not in entry.flags]
+        for batch in self._plan(entries):
+            texts = self.fetch_texts(batch)
+            for entry in batch:
+                if entry.key in texts:
+                    yield Message(texts[entry.key][:limit], f"{self.connection.address};UID={_uid(entry)}")
+
+    def size(self) -> int | None:
+        """Return None: servers compute sizes slowly."""
+        return None
+
+    def move_all(self, entries: Sequence[Entry], to: ImapFolder) -> dict[str, Entry | OSError]:
+        """Move messages by MOVE, or by COPY and UID EXPUNGE; no other message that is marked as deleted is expunged.
+
+        If the server has neither MOVE nor UIDPLUS, the messages are copied and marked as deleted; see
+        :attr:`leaves_deleted`.
+        """
+        if not entries:
+            return {}
+        self._select_for(entries)
+        uids = [_uid(entry) for entry in entries]
+        if "MOVE" in self.connection.capabilities:
+            copies = self._transfer(self.connection.client.move, uids, to)
+            is_told = "UIDPLUS" in self.connection.capabilities
+            moved = {uid: copies.get(uid) for uid in uids if uid in copies or not is_told}
+        else:
+            moved = self._copy(uids, to)
+            self.delete([entry for entry in entries if _uid(entry) in moved])
+        return {
+            entry.key: (
+                Entry(f"{to.name};UID={moved[uid]}", moved[uid] or f"?{entry.key}", entry.flags, entry.new)
+                if (uid := _uid(entry)) in moved
+                else MessageGoneError(2, "another program moved or deleted the message", entry.path)
+            )
+            for entry in entries
+        }
+
+    @property
+    def leaves_deleted(self) -> bool:
+        """Whether moved messages stay here, marked as deleted, because the server cannot expunge them alone."""
+        return not {"MOVE", "UIDPLUS"} & self.connection.capabilities
+
+    def _transfer(self, command: Callable[..., Any], uids: list[int], to: ImapFolder) -> dict[int, str]:
+        """Move or copy messages; return the keys in the target by UID, empty if the server does not say them."""
+        imap = self.connection.client._imap
+        imap.response("COPYUID")  # discards an earlier answer
+        self.connection.call(lambda: command(uids, to.name))
+        answers = imap.response("COPYUID")[1]
+        found: dict[int, str] = {}
+        for answer in answers or ():
+            if answer:
+                validity, sources, targets = answer.decode().split()
+                pairs = zip(_expand(sources), _expand(targets), strict=True)
+                found |= {source: f"{validity}.{target}" for source, target in pairs}
+        return found
+
+    def _copy(self, uids: list[int], to: ImapFolder) -> dict[int, str | None]:
+        """Copy messages, and verify that the copies exist; return their keys by UID, None if the server has none."""
+        before = to.state()
+        self.state()
+        here = set(self.connection.call(lambda: self.connection.client.fetch(uids, ["UID"])))
+        if not here:
+            return {}
+        copies = self._transfer(self.connection.client.copy, sorted(here), to)
+        after = to.state()
+        listed = set(to._search("UID", f"{before.next_uid or 1}:*"))
+        expected = {int(key.partition(".")[2]) for key in copies.values()}
+        is_complete = expected <= listed if copies else after.messages - before.messages >= len(here)
+        if after.validity != before.validity or not is_complete:
+            raise OSError(5, f"the copies in {to.name} cannot be found: nothing was deleted")
+        self.state()
+        return {uid: copies.get(uid) for uid in here if uid in copies or not copies}
+
+    def delete(self, entries: Sequence[Entry]) -> None:
+        """Mark messages as deleted, and expunge them alone if the server can."""
+        if not entries:
+            return
+        self._select_for(entries)
+        client, uids = self.connection.client, [_uid(entry) for entry in entries]
+        self.connection.call(lambda: client.add_flags(uids, [rb"\Deleted"], silent=True))
+        if "UIDPLUS" in self.connection.capabilities:
+            self.connection.call(lambda: client.uid_expunge(uids))
+
+    def finish_move(self, entry: Entry, moved: Mapping[str, Entry]) -> bool:
+        """Return False: :func:`suffice.mail.imap.recovery.finish_moves` has completed interrupted moves."""
+        return False
+
+    def sync(self) -> None:
+        """Do nothing: the server has answered."""
+
+    def folder(self, name: str, create: bool = True) -> ImapFolder:
+        """Return another folder; raise FileNotFoundError if it is missing."""
+        full = self.connection.resolve(name)
+        if full != "INBOX" and full not in self.connection.folders():
+            if not create:
+                raise FileNotFoundError(f"there is no folder {full!r} on {self.connection.address.host}")
+            self.connection.create(full)
+        return self.at(full)
+
+    def folder_name(self, name: str) -> str:
+        """Return the full name of a folder; this one is INBOX."""
+        full = self.connection.resolve(name)
+        if full == self.name:
+            return "INBOX"
+        return _OTHER_INBOX if full == "INBOX" else full
+
+    def folders(self, targets: Iterable[str] = ()) -> dict[str, str]:
+        """Return the other folders, without views of all mail, sent and deleted mail, and drafts."""
+        return {
+            _OTHER_INBOX if name == "INBOX" else name: name
+            for name, (attributes, _) in self.connection.folders().items()
+            if name != self.name and not attributes & _EXCLUDED
+        }
+
+    def at(self, location: str) -> ImapFolder:
+        """Return the folder of a full name; the same object each time, with its last listing."""
+        return (
+            self if location == self.name else self._opened.setdefault(location, ImapFolder(self.connection, location))
+        )
+
+
+def _uid(entry: Entry) -> int:
+    return int(entry.key.partition(".")[2])
+
+
+def _expand(numbers: str) -> Iterator[int]:
+    """Return the numbers of an IMAP set.
+
+    Examples
+    --------
+    >>> list(_expand("3,7:9"))
+    [3, 7, 8, 9]
+    """
+    for each in re.split(",", numbers):
+        first, _, last = each.partition(":")
+        yield from range(int(first), int(last or first) + 1)

@@ -1,0 +1,121 @@
+"""The ledger of a folder on an IMAP server, and the completion of moves that were interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from suffice.mail.filter import MailFilter
+from suffice.mail.imap.folders import ImapFolder
+from suffice.mail.ledger import Move, StoredLedger
+from suffice.mail.mailboxes import Entry, Message, MessageGoneError
+from suffice.mail.message import identify_message
+from suffice.mail.sorter import INBOX
+
+
+class ImapLedger(StoredLedger):
+    """The ledger of a sorted folder, by account, folder, UIDVALIDITY, UID and message identity.
+
+    Parameters
+    ----------
+    mail
+        The filter.
+    box
+        The folder.
+    """
+
+    def __init__(self, mail: MailFilter, box: ImapFolder) -> None:
+        super().__init__(mail, box.connection.address.ledger)
+        self._folder = box
+
+    def open(self, name: str) -> ImapFolder:
+        """Return a folder by its name in the ledger."""
+        return self._folder if name == INBOX else self._folder.at(name)
+
+    def known_files(self, folder: str) -> Mapping[str, str]:
+        """Return the identities of known messages by key.
+
+        If the server has renumbered the folder, or does not say the UIDs of moved messages, the messages are read to
+        find their keys.
+        """
+        known = dict(super().known_files(folder))
+        box = self.open(folder)
+        if box.validity is None:
+            return known
+        prefix = f"{box.validity}."
+        stale = {key: name for key, name in known.items() if key and not key.startswith(prefix)}
+        if stale:
+            unknown = [entry for entry in box.entries() if entry.key not in known]
+            renewed = self._identify(box, unknown, set(stale.values()) - {""})
+            here = {"", *renewed.values()}
+            replaced = {key for key, name in stale.items() if name in here}  # the others are no longer in the folder
+            with self._store.write_transaction():
+                self.remove_files(folder, replaced)
+                for key, name in renewed.items():
+                    self.add_file(folder, key, name)
+            known = {key: name for key, name in known.items() if key not in replaced} | renewed
+        return known
+
+    def _identify(self, box: ImapFolder, entries: list[Entry], known: set[str]) -> dict[str, str]:
+        """Return the known identities of messages, by their present keys."""
+        found: dict[str, str] = {}
+        box.prefetch(entries)
+        for entry in entries:
+            try:
+                message = box.read(entry)
+            except MessageGoneError:
+                continue
+            if isinstance(message, Message) and (name := identify_message(message.data).hex()) in known:
+                found[entry.key] = name
+        return found
+
+
+def finish_moves(ledger: ImapLedger) -> int:
+    """Complete the moves that an interrupted run began; return the number of leftover copies that were removed.
+
+    A move by COPY leaves the message in both folders if it is interrupted. The message in the source is then deleted,
+    if an equal copy in the target is known to no other run. If there is no copy, the message is judged again.
+    """
+    moves = ledger.unfinished_moves()
+    removed = 0
+    for source in dict.fromkeys(move.source for move in moves):
+        box = ledger.open(source)
+        here = {entry.key: entry for entry in box.entries()}
+        for target in dict.fromkeys(move.target for move in moves if move.source == source):
+            some = [move for move in moves if (move.source, move.target) == (source, target)]
+            removed += _finish(ledger, box, here, some)
+    return removed
+
+
+def _finish(ledger: ImapLedger, box: ImapFolder, here: dict[str, Entry], moves: list[Move]) -> int:
+    left = [here[move.key] for move in moves if move.key in here]
+    copies = _find_copies(ledger, box, left, moves[0].target) if left else {}
+    for move in moves:
+        if move.key in copies:
+            box.delete([here[move.key]])
+            ledger.end_move(move._replace(moved=copies[move.key]))
+        elif move.key in here:
+            ledger.drop_moves([move])  # it was not copied
+        else:
+            ledger.end_move(move._replace(moved=""))  # it was moved, or the user was faster
+    return len(copies)
+
+
+def _find_copies(ledger: ImapLedger, box: ImapFolder, left: list[Entry], target: str) -> dict[str, str]:
+    """Return the keys of equal copies in the target by the keys of messages; each copy serves one message."""
+    to = ledger.open(target)
+    try:
+        entries = to.entries()
+    except OSError:  # the folder does not exist
+        return {}
+    known = ledger.known_files(target)
+    unknown = [entry for entry in entries if entry.key not in known]
+    sizes, copy_sizes = box.sizes(left), to.sizes(unknown)
+    found: dict[str, str] = {}
+    for entry in left:
+        text = box.fetch_texts([entry]).get(entry.key)
+        for copy in unknown:
+            is_candidate = copy.key not in found.values() and copy_sizes.get(copy.key) == sizes.get(entry.key)
+            if text is not None and is_candidate and to.fetch_texts([copy]).get(copy.key) == text:
+                found[entry.key] = copy.key
+                break
+    return found

@@ -1,0 +1,81 @@
+"""Undoing a run of sorting: move back what it moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from suffice.mail.errors import MailError
+from suffice.mail.ledger import Move, StoredLedger
+from suffice.mail.mailboxes import SortableMailbox
+from suffice.mail.sorter import INBOX
+
+
+@dataclass
+class UndoResult:
+    """What was moved back."""
+
+    run: int
+    restored: int = 0
+    missing: int = 0  # no longer in the folder to which they were moved: the user moved or deleted them
+    failed: list[str] = field(default_factory=list)  # reasons
+
+
+def undo_run(
+    box: SortableMailbox, ledger: StoredLedger, run: int | None = None, *, dry_run: bool = False
+) -> UndoResult:
+    """Move the messages that a run moved back to the inbox; nothing is learned from that.
+
+    Parameters
+    ----------
+    box
+        The inbox.
+    ledger
+        Its ledger.
+    run
+        The number of the run; the last that was not undone if None.
+    dry_run
+        Whether only to count.
+    """
+    runs = ledger.runs(INBOX)
+    if not runs:
+        raise MailError("there is nothing to undo: no run has moved a message, or all were undone")
+    chosen = max(runs) if run is None else run
+    if chosen not in runs:
+        raise MailError(f"run {chosen} moved nothing, or was undone: the runs are {', '.join(map(str, runs))}")
+    result = UndoResult(chosen)
+    for target in dict.fromkeys(move.target for move in runs[chosen]):
+        _undo(box, ledger, [move for move in runs[chosen] if move.target == target], result, dry_run)
+    return result
+
+
+def _undo(box: SortableMailbox, ledger: StoredLedger, moves: list[Move], result: UndoResult, dry_run: bool) -> None:
+    target = moves[0].target
+    try:
+        folder = box.folder(target, create=False)
+    except FileNotFoundError:
+        result.missing += len(moves)
+        return
+    here = {entry.key: entry for entry in folder.entries() if "T" not in entry.flags}
+    keys = {name: key for key, name in ledger.known_files(target).items() if name and key in here}
+    found = {}
+    for move in moves:
+        key = move.moved if move.moved in here else keys.get(move.identity)
+        if key is None:
+            result.missing += 1
+        else:
+            found[key] = move
+    if dry_run:
+        result.restored += len(found)
+        return
+    back = {key: Move(move.identity, target, key, INBOX) for key, move in found.items()}
+    ledger.begin_moves(back.values())
+    ledger.flush()
+    for key, outcome in folder.move_all([here[key] for key in found], box).items():
+        if isinstance(outcome, OSError):
+            result.failed.append(str(outcome.strerror or outcome))
+            continue
+        ledger.end_move(back[key]._replace(moved=outcome.key))
+        ledger.remove_files(target, [key])
+        ledger.drop_moves([found[key], back[key]])
+        result.restored += 1
+    ledger.drop_moves([move for move in moves if move not in found.values()])

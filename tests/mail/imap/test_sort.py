@@ -1,0 +1,230 @@
+"""suffice mail sort on a Dovecot server: moves, learning from moves, state, undo, the first run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suffice.mail import MailFilter
+from tests.cli.command import done, refused, suffice
+from tests.mail.imap.dovecot import PASSWORD, SPECIAL, User
+from tests.mail.samples import TOPICS, message
+
+pytestmark = pytest.mark.needs("imap")
+#: Extensions of servers with MOVE; without it; and with neither MOVE nor UIDPLUS.
+FULL, NO_MOVE, PLAIN = ("UIDPLUS", "MOVE", "IDLE"), ("UIDPLUS",), ("NOTHING",)
+
+
+def spam(name: object) -> bytes:
+    return message(f"spam{name}", TOPICS["spam"])
+
+
+def ham(name: object) -> bytes:
+    return message(f"ham{name}", TOPICS["ham"])
+
+
+def work(name: object) -> bytes:
+    return message(f"work{name}", TOPICS["work"])
+
+
+def sort(user: User, mine: Path, *words: object, folder: str = "INBOX") -> dict[str, Any]:
+    address = user.address(folder)
+    found: dict[str, Any] = done("mail", "sort", address, "--json", "--filter", mine, *user.options, *words).json
+    return found
+
+
+@pytest.mark.parametrize("extensions", [FULL, NO_MOVE, PLAIN], ids=["move", "no move", "no uidplus"])
+def test_spam_is_moved_and_nothing_is_lost(
+    new_user: Callable[..., User], mine: Path, extensions: tuple[str, ...]
+) -> None:
+    user = new_user(*extensions)
+    user.deliver(*map(spam, range(4)), *map(ham, range(4)))
+    dry = sort(user, mine, "--dry-run")
+    assert (len(dry["moved"]), dry["kept"]) == (4, 4)
+    assert len(user.texts()) == 8
+    found = sort(user, mine)
+    assert (len(found["moved"]), found["kept"], found["learned"], found["failed"]) == (4, 4, [], 0)
+    assert user.texts("Junk") == sorted(map(spam, range(4)))
+    assert user.texts("INBOX", "UNDELETED") == sorted(map(ham, range(4)))
+    assert len(user.texts("INBOX")) == (8 if extensions == PLAIN else 4)
+    again = sort(user, mine)
+    assert (again["moved"], again["kept"], again["learned"]) == ([], 0, [])
+
+
+def test_a_server_that_cannot_expunge_single_messages_is_explained(new_user: Callable[..., User], mine: Path) -> None:
+    user = new_user(*PLAIN)
+    user.deliver(spam(1))
+    ran = suffice("mail", "sort", user.address(), "--filter", mine, *user.options)
+    assert ran.code == 0
+    assert "marked as deleted" in ran.err
+
+
+def test_deletions_of_others_are_not_expunged(new_user: Callable[..., User], mine: Path) -> None:
+    user = new_user(*NO_MOVE)
+    user.deliver(ham(1), spam(1))
+    with user.client() as client:
+        client.select_folder("INBOX")
+        client.add_flags([1], [rb"\Deleted"])
+    sort(user, mine)
+    assert user.texts("INBOX", "DELETED") == [ham(1)]
+    assert user.texts("Junk") == [spam(1)]
+
+
+@pytest.mark.parametrize("extensions", [FULL, PLAIN], ids=["full", "no uidplus"])
+def test_moves_of_the_user_are_learned(new_user: Callable[..., User], mine: Path, extensions: tuple[str, ...]) -> None:
+    user = new_user(*extensions)
+    user.deliver(spam(1), spam(2), spam(3), ham(1), ham(2))
+    sort(user, mine)
+    user.move(spam(1), "Junk", "INBOX")
+    user.move(spam(2), "Junk", "Friends")
+    user.move(spam(3), "Junk", "Trash")
+    user.move(ham(1), "INBOX", "Junk", expunge=False)
+    learned = sort(user, mine)["learned"]
+    assert sorted((each["where"].partition(";")[0], each["class"]) for each in learned) == [
+        ("Friends", "ham"),
+        ("INBOX", "ham"),
+        ("Junk", "spam"),
+    ]
+    with MailFilter(mine) as mail:
+        assert [mail.learned_as(each) for each in (spam(1), spam(2), spam(3), ham(1))] == ["ham", "ham", None, "spam"]
+    assert sort(user, mine)["learned"] == []
+    assert user.texts("INBOX", "UNDELETED") == sorted([spam(1), ham(2)])
+
+
+def test_messages_of_other_classes_and_unsure_ones_have_folders(ann: User, mine: Path) -> None:
+    ann.deliver(spam(1), work(1), ham(1), message("odd", "nothing of note"))
+    found = sort(ann, mine, "--folder", "work", "Büro/Пример", "--unsure-folder", "Unklar & so")
+    assert sorted(each["folder"] for each in found["moved"]) == ["Büro.Пример", "Junk", "Unklar & so"]
+    assert ann.texts("Büro.Пример") == [work(1)]
+    assert ann.texts() == [ham(1)]
+    assert sort(ann, mine, "--folder", "work", "Büro/Пример", "--unsure-folder", "Unklar & so")["moved"] == []
+
+
+def test_the_servers_folder_of_spam_is_used(ann: User, mine: Path) -> None:
+    ann.deliver(spam(0), folder=SPECIAL)
+    ann.deliver(spam(1))
+    assert [each["folder"] for each in sort(ann, mine)["moved"]] == [SPECIAL]
+    assert ann.texts(SPECIAL) == [spam(0), spam(1)]
+
+
+def test_a_renumbered_folder_is_neither_judged_nor_learned_again(ann: User, mine: Path) -> None:
+    ann.deliver(spam(1), ham(1), ham(2))
+    sort(ann, mine)
+    ann.move(ham(2), "INBOX", "Junk")
+    box = ann.server.place / "mail" / ann.name
+    for folder in (box, box / ".Junk"):
+        for name in folder.glob("dovecot*"):
+            name.unlink()
+    with ann.client() as client:  # a new UIDVALIDITY differs from the last one
+        assert client.select_folder("INBOX")[b"EXISTS"] == 1
+    found = sort(ann, mine)
+    assert (found["moved"], found["kept"]) == ([], 0)
+    assert [each["class"] for each in found["learned"]] == ["spam"]
+
+
+def test_undo_moves_back_what_the_last_run_moved(ann: User, mine: Path) -> None:
+    ann.deliver(spam(1), spam(2))
+    sort(ann, mine)
+    ann.deliver(spam(3), spam(4), ham(1))
+    assert sort(ann, mine)["run"] == 2
+    ann.move(spam(4), "Junk", "Trash")
+    assert sort(ann, mine, "--undo", "LAST") == {"run": 2, "restored": 1, "missing": 1, "failed": []}
+    assert ann.texts() == sorted([spam(3), ham(1)])
+    found = sort(ann, mine)
+    assert (found["moved"], found["learned"]) == ([], [])
+    assert sort(ann, mine, "--undo", "1")["restored"] == 2
+    assert "nothing to undo" in refused(
+        "mail", "sort", ann.address(), "--undo", "LAST", "--filter", mine, *ann.options, code=3
+    )
+
+
+def test_undo_finds_messages_without_their_uids(new_user: Callable[..., User], mine: Path) -> None:
+    user = new_user(*PLAIN)
+    user.deliver(spam(1), spam(2))
+    sort(user, mine)
+    assert sort(user, mine, "--undo", "LAST")["restored"] == 2
+    assert user.texts("Junk", "UNDELETED") == []
+    assert user.texts("INBOX", "UNDELETED") == [spam(1), spam(2)]
+
+
+def test_the_first_run_asks_before_it_moves_more_than_ten(ann: User, mine: Path) -> None:
+    ann.deliver(*map(spam, range(11)), ham(1))
+    words = ("mail", "sort", ann.address(), "--filter", mine, *ann.options)
+    ran = suffice(*words)
+    assert ran.code == 3
+    assert "the first run would move 11 messages" in ran.err
+    assert "note" in ran.err  # the subject
+    assert len(ann.texts()) == 12
+    assert len(sort(ann, mine, "--yes")["moved"]) == 11
+    ann.deliver(*map(spam, range(20, 31)))
+    assert len(sort(ann, mine)["moved"]) == 11
+
+
+def test_a_folder_other_than_the_inbox_is_sorted(ann: User, mine: Path) -> None:
+    ann.deliver(spam(1), folder="Lists")
+    ann.deliver(spam(2))
+    assert len(sort(ann, mine, folder="Lists")["moved"]) == 1
+    assert ann.texts("Junk") == [spam(1)]
+    assert ann.texts() == [spam(2)]
+    ann.move(spam(1), "Junk", "INBOX")
+    assert [each["class"] for each in sort(ann, mine, folder="Lists")["learned"]] == ["ham"]
+
+
+def test_a_folder_is_learned(ann: User, mine: Path) -> None:
+    ann.deliver(*map(ham, range(30)), folder="Grüße")
+    place = ann.address("Gr%C3%BC%C3%9Fe")
+    assert done("mail", "learn", place, "--ham", "--filter", mine, *ann.options).out == "learned 30 ham\n"
+    assert done("mail", "learn", "--ham", place, "--json", "--filter", mine, *ann.options).json["known"] == 30
+    assert ann.texts("Grüße", "SEEN") == []
+
+
+def test_a_long_message_has_the_verdict_of_its_file(ann: User, mine: Path) -> None:
+    long = message("long", (TOPICS["spam"] + "\n") * 20_000)
+    ann.deliver(long)
+    (moved,) = sort(ann, mine)["moved"]
+    with MailFilter(mine) as mail:
+        assert mail.classify(long).probability == moved["p"]
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--password-command", "echo wrong"], "refused the login"),
+        (["--password-command", "false"], "failed with exit code 1"),
+        (["--password-command", "true"], "printed nothing"),
+        (["--token-command", "echo token"], "refused the login"),
+        ([], "there is no password"),
+    ],
+)
+def test_a_login_that_fails_says_why(ann: User, mine: Path, words: list[str], why: str) -> None:
+    ca = ["--ca-file", str(ann.server.certificate)]
+    assert why in refused("mail", "sort", ann.address(), "--filter", mine, *words, *ca, code=3)
+
+
+def test_a_certificate_that_is_not_trusted_is_refused(ann: User, mine: Path) -> None:
+    words = ann.options[:2]
+    assert "certificate" in refused("mail", "sort", ann.address(), "--filter", mine, *words, code=3)
+    address = ann.address().replace("imaps", "imap").replace(str(ann.server.port), str(ann.server.starttls_port))
+    assert "certificate" in refused("mail", "sort", address, "--filter", mine, *words, code=3)
+
+
+def test_starttls_encrypts_the_other_port(ann: User, mine: Path) -> None:
+    ann.deliver(spam(1))
+    address = ann.address().replace("imaps", "imap").replace(str(ann.server.port), str(ann.server.starttls_port))
+    assert len(done("mail", "sort", address, "--json", "--filter", mine, *ann.options).json["moved"]) == 1
+
+
+def test_the_password_of_the_environment_is_used(ann: User, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ann.deliver(spam(1))
+    monkeypatch.setenv("SUFFICE_IMAP_PASSWORD", PASSWORD)
+    found = done("mail", "sort", ann.address(), "--json", "--filter", mine, *ann.options[2:]).json
+    assert len(found["moved"]) == 1
+
+
+def test_a_password_in_the_address_is_refused_and_not_repeated(mine: Path) -> None:
+    sentence = refused("mail", "sort", "imaps://ann:hunter2@localhost/INBOX", "--filter", mine, code=3)
+    assert "hunter2" not in sentence
+    assert "--password-command" in sentence
