@@ -499,6 +499,7 @@ class Evaluation:
 
     task: Task
     labels: Labels
+    positive: int = 1  # code of the class, of two, whose ranking is measured
     rows: int = 0
     weight: float = 0.0  # of the rows: their number unless they have weights
     sums: dict[str, float] = field(default_factory=dict)
@@ -517,27 +518,30 @@ class Evaluation:
         values: npt.NDArray[Any],
         unknown: Iterable[Any] = (),
         weights: FloatArray | None = None,
+        predicted: IntArray | None = None,
     ) -> None:
         """Add rows: probabilities of classes, (n, k), or expected numbers, (n,); and the truth.
 
         ``unknown`` are the classes of the rows whose code is -1. With ``weights``, counts are sums of weights.
+        ``predicted`` are the predicted classes; by default the most probable ones.
         """
         self.rows += len(values)
         self.weight += len(values) if weights is None else float(weights.sum())
         for name in map(str, unknown):
             self.unknown[name] = self.unknown.get(name, 0) + 1
         if self.task == "classes":
-            self._add_classes(predictions, values, weights)
+            best = predictions.argmax(axis=1) if predicted is None else predicted
+            self._add_classes(predictions, values, weights, best)
         else:
             self._add_numbers(predictions, values, weights)
 
     def _add_to(self, name: str, amounts: FloatArray, weights: FloatArray | None) -> None:
         self.sums[name] = self.sums.get(name, 0.0) + float((amounts if weights is None else amounts * weights).sum())
 
-    def _add_classes(self, p: FloatArray, codes: IntArray, weights: FloatArray | None) -> None:
+    def _add_classes(self, p: FloatArray, codes: IntArray, weights: FloatArray | None, best: IntArray) -> None:
         k = len(self.labels)
         known = codes >= 0
-        best, true = p.argmax(axis=1), np.where(known, p[np.arange(len(codes)), codes], 0.0)
+        true = np.where(known, p[np.arange(len(codes)), codes], 0.0)
         self._add_to("log loss", log_losses(true), weights)
         self._add_to("brier", (p**2).sum(axis=1) - 2 * true + 1, weights)
         of_known = None if weights is None else weights[known]
@@ -597,8 +601,8 @@ class Evaluation:
         return calibration_error(calibration_curve(self.calibration)) if self.rows else 0.0
 
     def ranking(self) -> Ranking:
-        """Return the ranking of rows by the log-odds of the second of two classes."""
-        return rank_histograms(*self.log_odds)
+        """Return the ranking of rows by the log-odds of the positive one of two classes."""
+        return rank_histograms(*(self.log_odds if self.positive == 1 else self.log_odds[::-1, ::-1]))
 
     def per_class(self) -> list[dict[str, Any]]:
         """Return precision, recall, F1 and the number of rows of each class."""

@@ -29,7 +29,7 @@ SECTIONS = {
     "many classes": {"importance", "boundary", "learning"},
     "numbers": {"importance", "boundary", "learning"},
     "counts": {"importance", "boundary", "learning"},
-    "text": {"learning"},
+    "text": {"importance", "learning"},
     "one number": {"importance", "boundary", "solver"},
     "markup": {"importance", "boundary", "learning"},
 }
@@ -220,8 +220,16 @@ def test_errors_of_a_model_without_explanations_show_cells(tmp_path: Path, monke
     table = one_number()[::2]
     page = _page(suffice.fit(table, "side", model="local", folds=2, most_rows=15), table, tmp_path)
     assert "fitted to a random sample of 15 of 20 rows" in page.text
-    assert "importance" not in page.sections
+    assert "Mean absolute effect" not in page.text
     assert "Cells of the row" in page.text
+
+
+def test_page_lists_thresholds_and_the_rise_of_the_loss(tmp_path: Path) -> None:
+    table = one_number()
+    page = _page(suffice.fit(table, "side", "logistic", cost=(1, 3), folds=2), table, tmp_path)
+    assert "Thresholds of the probability of" in page.text
+    assert page.text.count("(used)") == 1
+    assert "rise of the loss if shuffled" in page.text
 
 
 def test_many_classes_and_columns_are_truncated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,7 +85,7 @@ def _explain_table(model: Any, table: str, count: int, numbers: tuple[int, ...],
         here = [row - block.first for row in wanted if 0 <= row - block.first < batch.num_rows]
         if here:
             table_rows = pa.Table.from_batches([batch.slice(row, 1) for row in here]).combine_chunks()
-            some = explain_rows(model.predictor_, block[here], table_rows)
+            some = explain_rows(model, block[here], table_rows)
             found.extend(replace(each, row=block.first + row) for each, row in zip(some, here, strict=True))
         if rows > wanted[-1]:
             break

@@ -40,6 +40,16 @@ def _parse_rows(context: click.Context, parameter: click.Parameter, value: str) 
     return found
 
 
+def _parse_cost(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[float, ...] | None:
+    if value is None:
+        return None
+    try:
+        false_positive, false_negative = map(float, value.split(":"))
+    except ValueError:
+        raise click.BadParameter(f"must be two numbers, such as 1:10; got {value!r}") from None
+    return false_positive, false_negative
+
+
 @click.command(epilog=list_models(MODEL_TYPES.values()))
 @table_argument
 @partial(schema_options, target_required=False)
@@ -53,7 +63,25 @@ def _parse_rows(context: click.Context, parameter: click.Parameter, value: str) 
     "--family", metavar="NAME", show_default="by the target", help="Family of a formula: binomial, poisson, …"
 )
 @click.option("--exposure", metavar="COLUMN", help="Exposure of the counts of a formula.")
-@click.option("--positive", metavar="CLASS", show_default="the second", help="Class that a formula models, of two.")
+@click.option(
+    "--positive",
+    metavar="CLASS",
+    show_default="the second of two",
+    help="Class of --cost and --threshold, whose precision and recall are shown; class that a formula models.",
+)
+@click.option(
+    "--cost",
+    metavar="A:B",
+    callback=_parse_cost,
+    help="Costs of a false positive and of a false negative, such as 1:10: chooses the threshold on held-out rows.",
+)
+@click.option(
+    "--threshold",
+    type=float,
+    metavar="P",
+    show_default="by --cost, or the most probable class",
+    help="Predict the positive class where its probability is at least this.",
+)
 @click.option(
     "--unseen",
     type=Named(["error", "reference"]),
@@ -95,6 +123,8 @@ def fit(
     family: str | None,
     exposure: str | None,
     positive: str | None,
+    cost: tuple[float, float] | None,
+    threshold: float | None,
     unseen: str | None,
     model: str,
     output: str | None,
@@ -125,10 +155,10 @@ def fit(
     if ledger and in_database:
         raise click.UsageError("--ledger needs every row: leave out --in-database")
     kinds = column_kinds(kind, ignore)
-    settings = {"family": family, "exposure": exposure, "positive": positive, "unseen": unseen}
+    settings = {"family": family, "exposure": exposure, "unseen": unseen}
     if formula is not None:
         _check_formula_options(kinds)
-        settings["weights"] = weight
+        settings |= {"weights": weight, "positive": positive}
         _fit_formula(open_table(table, kinds, **options), formula, settings, output, as_json, quiet)
         return
     if target is None:
@@ -156,6 +186,9 @@ def fit(
         in_database=in_database,
         ledger=ledger,
         **roles,
+        positive=positive,
+        cost=cost,
+        threshold=threshold,
     )
     with progress_bar(quiet) as watch:
         fit_table(fitted, source, target, watch)
@@ -179,8 +212,8 @@ def fit(
 def _check_formula_options(kinds: dict[str, str]) -> None:
     """Raise for options that do not go with a formula."""
     context = click.get_current_context()
-    alone = ("target", "model", "ignore", "task", "group", "time", "folds", "rows", "seed", "in_database", "ledger")
-    for name in alone:
+    alone = ("target", "model", "ignore", "task", "group", "time", "cost", "threshold", "folds", "rows", "seed")
+    for name in (*alone, "in_database", "ledger"):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name.replace('_', '-')} does not go with --formula")
     for column, kind in kinds.items():
@@ -239,6 +272,11 @@ def fit_summary(model: Any, name: str, output: str | None) -> dict[str, Any]:
         "candidates": [{**vars(each), "per_class": each.per_class(model._labels)} for each in model.candidates_],
         "no_better_than_baseline": is_no_better_than_baseline(model.candidates_),
         "warnings": [vars(each) for each in model.warnings_],
+        "positive": model.positive_,
+        "cost": model.cost,
+        "threshold": model.threshold_,
+        "thresholds": [vars(each) for each in model.thresholds_],
+        "importance": [vars(each) for each in model.importance_],
         "model": model.model_,
         "seconds": model.seconds_,
         "saved": output,
@@ -322,6 +360,42 @@ def show_held_out(model: Any) -> None:
         print_line(f"  recall: {recalls}{' and others' if len(found) > _LISTED else ''}")
 
 
+def show_thresholds(model: Any) -> None:
+    """Print what thresholds do on held-out rows, if the user asked for a threshold or a positive class."""
+    from suffice.cli.output import print_line, share, show_table
+
+    if not model.thresholds_ or (model.positive is None and model.threshold_ is None):
+        return
+    print_line()
+    if model.threshold_ is None:
+        print_line(f"thresholds of the probability of {model.positive_}, on held-out rows:")
+    else:
+        how = "given" if model.threshold is not None else f"lowest cost of {model.cost[0]:g}:{model.cost[1]:g}"
+        print_line(f"predicts {model.positive_} if its probability is at least {model.threshold_:.4g} ({how}):", "bold")
+    rows = [
+        [
+            f"{each.threshold:.4g}",
+            *("–" if value != value else share(value) for value in (each.recall, each.precision, each.predicted)),
+            *([] if each.cost is None else [f"{each.cost:.4g}"]),
+        ]
+        for each in model.thresholds_
+    ]
+    marked = next((at for at, each in enumerate(model.thresholds_) if each.threshold == model.threshold_), None)
+    costs = [] if model.cost is None else ["cost of a row"]
+    show_table(["threshold", "recall", "precision", "predicted", *costs], rows, marked=marked)
+
+
+def show_importance(model: Any) -> None:
+    """Print the columns that matter most for the loss of held-out rows."""
+    from suffice.cli.output import print_line
+
+    found = [each for each in model.importance_ if each.rise > 2 * each.error]
+    if found:
+        loss = {"classes": "log loss", "numbers": "squared error", "counts": "deviance"}[model.schema_.task]
+        names = ", ".join(f"{each.column} {each.rise:.3g}" for each in found[:_LISTED])
+        print_line(f"  importance, rise of the {loss} if a column is shuffled: {names}")
+
+
 def fitted_rows(model: Any) -> str:
     """Return the number of rows that a model was fitted to, if these are not all."""
     return f"{model.model_} was fitted to {model.fitted_rows_:,} of {model.rows_:,} rows, drawn at random"
@@ -365,6 +439,8 @@ def show_fit(model: Any, name: str) -> None:
         print_line("no better than guessing: the lowest loss is within one standard error of the baseline", "bold")
     print_line(f"{'chosen' if model.model == 'auto' else 'fitted'}: {best.model} ({best.title}){comparison}", "bold")
     show_held_out(model)
+    show_importance(model)
+    show_thresholds(model)
     rate = model.rows_ / max(model.seconds_, 1e-9)
     used = "" if model.fitted_rows_ < model.rows_ else f"; {best.model} was fitted to all rows"
     print_line(f"{counted(model.rows_, 'row')} in {model.seconds_:.1f} s, {rate:,.0f} rows/s{used}")

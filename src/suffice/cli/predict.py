@@ -137,8 +137,9 @@ def _predict_batch(model: Any, batch: Any, block: Any, kept: list[str], probabil
     columns: dict[str, Any] = {(f"{name} (given)" if name in taken else name): batch.column(name) for name in kept}
     predictions = model.predictor_.predict(block)
     if model.schema_.task == "classes":
-        columns["prediction"] = from_values(model.named(predictions).tolist())
-        columns["probability"] = from_numbers(predictions.max(axis=1))
+        codes = model.decide(predictions)
+        columns["prediction"] = from_values(model.classes_[codes].tolist())
+        columns["probability"] = from_numbers(predictions[range(len(codes)), codes])
         if probabilities:
             labels = enumerate(model._labels)
             columns.update({f"p({label})": from_numbers(predictions[:, code]) for code, label in labels})
@@ -147,9 +148,7 @@ def _predict_batch(model: Any, batch: Any, block: Any, kept: list[str], probabil
     if explain:
         from suffice.tables.explanation import explain_rows
 
-        columns["reasons"] = from_strings(
-            [describe_contributions(row) for row in explain_rows(model.predictor_, block, batch)]
-        )
+        columns["reasons"] = from_strings([describe_contributions(row) for row in explain_rows(model, block, batch)])
     return pa.RecordBatch.from_pydict(columns)
 
 

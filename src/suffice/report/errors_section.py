@@ -62,7 +62,7 @@ def _card(data: ReportData, row: HardRow, explanation: Explanation | None) -> di
 
 def _describe_class(data: ReportData, row: HardRow) -> tuple[str, str, str]:
     """Return the predicted and the actual class, and a sentence on their probabilities."""
-    code, target = int(row.prediction.argmax()), int(row.target)
+    code, target = int(data.model.decide(row.prediction[None])[0]), int(row.target)
     predicted = data.classes[code]
     lead = f"Predicted probability: {format_share(float(row.prediction[code]))} {predicted}"
     if target < 0:

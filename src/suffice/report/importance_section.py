@@ -1,4 +1,4 @@
-"""Section on feature importance: mean absolute effect of each column on the prediction."""
+"""Section on feature importance: the held-out loss without a column, and its mean effect on the prediction."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from suffice.report.elements import Bar, Column, Section, Table
 from suffice.report.formats import format_count, format_digits
 from suffice.report.report_data import ReportData
 from suffice.statistics.base import FloatArray
-from suffice.tables import TableError
+from suffice.tables import Importance, TableError
 from suffice.tables.encoding import CodedColumn
 from suffice.tables.predictors.base import EffectTerm
 
+_RISES = (
+    "The rise of the loss is that of held-out rows, with its standard error, if the cells of the column are shuffled; "
+    "of a date, all its parts. Columns that say the same stand in for each other."
+)
 #: Maximum number of listed columns.
 _MAX_COLUMNS = 20
 #: Maximum size of the array of effects: rows by features by classes.
@@ -65,31 +69,52 @@ def feature_effects(data: ReportData) -> FeatureEffects | None:
 
 
 def importance_section(data: ReportData, effects: FeatureEffects | None) -> Section | None:
-    """Return the section on feature importance; None where effects are not known."""
+    """Return the section on feature importance; None where neither effects nor the rise of the loss are known."""
     if effects is None:
-        return None
+        return _rises_section(data)
+    rises = {each.column: _format_rise(each) for each in data.model.importance_}
     largest = float(effects.importance.max(initial=0.0))
     rows = []
     for index in np.argsort(-effects.importance, kind="stable")[:_MAX_COLUMNS].tolist():
         name, value = effects.names[index], float(effects.importance[index])
         if value > 1e-9 * largest:
             bar = Bar(value, largest, signed=False)
-            rows.append((name, format_digits(value, 3), bar, _describe_direction(data, effects, index)))
+            columns_of = {effects.features[place].column for place in effects.terms[index].features}
+            is_whole = effects.terms[index].word is None and len(columns_of) == 1
+            rise = [rises.get(columns_of.pop(), "") if is_whole else ""] if rises else []
+            rows.append((name, format_digits(value, 3), bar, _describe_direction(data, effects, index), *rise))
     what = "term" if len(effects.terms) > len(effects.features) else "column"
     columns = [
         Column(what),
         Column("mean effect", "number"),
         Column("bar", "graphic"),
         Column("direction", "prose"),
+        *([Column("rise of the loss if shuffled", "number")] if rises else []),
     ]
     content = {
         "introduction": [
             f"Mean absolute effect of each {what} on the {_unit(data)}, relative to its average, over "
-            f"{format_count(effects.block.rows, 'row')}."
+            f"{format_count(effects.block.rows, 'row')}.",
+            _RISES if rises else "",
         ],
         "columns": Table(f"Most important {what}s", columns, rows),
     }
     return Section("importance", "Feature importance", "importance", content)
+
+
+def _rises_section(data: ReportData) -> Section | None:
+    """Return the section of a model without effects of columns: how much the loss of held-out rows rises."""
+    found = [each for each in data.model.importance_ if each.rise > 0][:_MAX_COLUMNS]
+    if not found:
+        return None
+    rows = [(each.column, _format_rise(each), Bar(each.rise, found[0].rise, signed=False)) for each in found]
+    columns = [Column("column"), Column("rise of the loss if shuffled", "number"), Column("bar", "graphic")]
+    content = {"introduction": [_RISES], "columns": Table("Most important columns", columns, rows)}
+    return Section("importance", "Feature importance", "importance", content)
+
+
+def _format_rise(importance: Importance) -> str:
+    return f"{format_digits(importance.rise, 3)} ± {format_digits(importance.error, 2)}"
 
 
 def _unit(data: ReportData) -> str:

@@ -46,7 +46,9 @@ def metrics_section(data: ReportData) -> Section:
     ]
     if data.task == "classes":
         pairs = _confused_pairs_table(data) if len(data.classes) > 2 else None
-        tables = [_metrics_table(data), _class_metrics_table(data), *([pairs] if pairs else [])]
+        thresholds = _thresholds_table(data)
+        others = [each for each in (pairs, thresholds) if each is not None]
+        tables = [_metrics_table(data), _class_metrics_table(data), *others]
         figures = _class_figures(data)
     else:
         tables, figures = [_metrics_table(data)], _residual_figures(data)
@@ -75,6 +77,27 @@ def _metrics_table(data: ReportData) -> Table:
     columns = [Column("metric"), *(Column(name, "number") for name in ("held-out rows", here, "baseline"))]
     constant = "class frequencies" if data.task == "classes" else "the mean"
     return Table("Metrics", columns, rows, compact=True, note=f"Baseline: predicts {constant} for every row.")
+
+
+def _thresholds_table(data: ReportData) -> Table | None:
+    """Return what thresholds do on held-out rows, if the user asked for a threshold or a positive class."""
+    model = data.model
+    if not model.thresholds_ or (model.positive is None and model.threshold_ is None):
+        return None
+    rows = [
+        (
+            format_value(each.threshold) + (" (used)" if each.threshold == model.threshold_ else ""),
+            *(
+                "" if np.isnan(value) else format_share(value)
+                for value in (each.recall, each.precision, each.predicted)
+            ),
+            *([] if each.cost is None else [format_value(each.cost)]),
+        )
+        for each in model.thresholds_
+    ]
+    names = ["recall", "precision", "predicted", *([] if model.cost is None else ["cost of a row"])]
+    columns = [Column("threshold", "number"), *(Column(name, "number") for name in names)]
+    return Table(f"Thresholds of the probability of {model.positive_}, on held-out rows", columns, rows, compact=True)
 
 
 def baselines(data: ReportData) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from suffice.metrics import Evaluation, poisson_deviances
+from suffice.metrics import poisson_deviances
 from suffice.model_types import Task
 from suffice.plots.inputs import sample_rows
 from suffice.statistics.base import FloatArray
@@ -103,7 +103,7 @@ class ReportData:
     sample: Any = None  # a sample of the rows whose class is known to the model
 
     def __post_init__(self) -> None:
-        self.evaluation = Evaluation(self.task, self.model.predictor_.labels)
+        self.evaluation = self.model.start_evaluation()
 
     @classmethod
     def from_table(cls, model: TableModel, table: Any, watch: Watch | None = None) -> ReportData:
@@ -126,7 +126,8 @@ class ReportData:
                 targets = data.encode_targets(labelled)
                 predictions = model.predictor_.predict(block)
                 unknown = labelled.unknown(targets) if data.task == "classes" else []
-                data.evaluation.add(predictions, targets, unknown, block.weights)
+                predicted = model.decide(predictions) if data.task == "classes" else None
+                data.evaluation.add(predictions, targets, unknown, block.weights, predicted)
                 data.n_rows += block.rows
                 data._count_missing(batch, block)
                 hashes = hash_rows(block, labelled.values, labelled.labels)
@@ -168,7 +169,7 @@ class ReportData:
             p = np.where(targets >= 0, predictions[rows, targets], 1 - predictions.max(axis=1))
             with np.errstate(divide="ignore"):
                 loss = -np.log(np.maximum(p, 0.0))
-            return np.where(predictions.argmax(axis=1) == targets, -np.inf, loss)
+            return np.where(self.model.decide(predictions) == targets, -np.inf, loss)
         is_count = self.task == "counts"
         error = poisson_deviances(targets, predictions) if is_count else np.abs(targets - predictions)
         return np.where(error > 0, error, -np.inf)

@@ -6,8 +6,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from suffice.tables.decision import ThresholdMeasures
     from suffice.tables.errors import MissingExtraError, TableError, UsageError
     from suffice.tables.findings import Finding
+    from suffice.tables.importance import Importance
     from suffice.tables.learning_curves import Comparison, compare
     from suffice.tables.model import TableModel, fit
     from suffice.tables.model_search import Candidate
@@ -24,12 +26,14 @@ _MODULES = {
     "Feature": "schema",
     "Field": "schema",
     "Finding": "findings",
+    "Importance": "importance",
     "MissingExtraError": "errors",
     "Outlier": "outlier_detection",
     "Schema": "schema",
     "TableError": "errors",
     "TableModel": "model",
     "TermSummary": "term_summary",
+    "ThresholdMeasures": "decision",
     "UsageError": "errors",
     "compare": "learning_curves",
     "fit": "model",
@@ -44,6 +48,7 @@ __all__ = [
     "FetchWarning",
     "Field",
     "Finding",
+    "Importance",
     "MissingExtraError",
     "Outlier",
     "Schema",
@@ -51,6 +56,7 @@ __all__ = [
     "TableError",
     "TableModel",
     "TermSummary",
+    "ThresholdMeasures",
     "UsageError",
     "compare",
     "fit",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,9 +14,21 @@ from suffice.tables.predictors.base import Effects, Predictor
 from suffice.tables.predictors.scorers import LinearMean
 from suffice.tables.predictors.text import TextPredictor
 
+if TYPE_CHECKING:
+    from suffice.tables.fitted import FittedTable
 
-def explain_rows(predictor: Predictor, block: Block, batch: Any) -> list[Explanation]:
-    """Return an explanation of each row of a block."""
+
+def explain_rows(model: FittedTable, block: Block, batch: Any) -> list[Explanation]:
+    """Return an explanation of the prediction of each row of a block."""
+    found = _explain(model.predictor_, block, batch)
+    if model.threshold_ is None:
+        return found
+    predicted = model.named(model.predictor_.predict(block)).tolist()
+    return [each.compare(label) for each, label in zip(found, predicted, strict=True)]
+
+
+def _explain(predictor: Predictor, block: Block, batch: Any) -> list[Explanation]:
+    """Return an explanation of each row of a block, for the most probable class."""
     if isinstance(predictor, TextPredictor):
         return [
             replace(predictor.inner.explain(text), row=block.first + i) for i, text in enumerate(predictor.texts(block))

@@ -13,9 +13,11 @@ import numpy.typing as npt
 from suffice.statistics import Labels, NormalEquations
 from suffice.statistics.base import FloatArray, NegativeEvidenceError
 from suffice.store import Contents, Stored, nest_contents, unnest_contents
+from suffice.tables.decision import Decision, ThresholdMeasures, find_positive
 from suffice.tables.encoding import Bins, Block, Targets, encode_rows, numeric_ranges
 from suffice.tables.errors import TableError
 from suffice.tables.findings import Finding
+from suffice.tables.importance import Importance
 from suffice.tables.model_search import Candidate
 from suffice.tables.predictors import Predictor, restore_predictor
 from suffice.tables.predictors.additive import AdditivePredictor
@@ -39,14 +41,17 @@ if TYPE_CHECKING:
 #: Parameters of a model of a table, as :class:`suffice.tables.TableModel` documents them.
 PARAMETERS = (
     "columns",
+    "cost",
     "folds",
     "group",
     "in_database",
     "ledger",
     "model",
     "most_rows",
+    "positive",
     "random_state",
     "task",
+    "threshold",
     "time",
     "weight",
 )
@@ -65,6 +70,9 @@ class FittedTable(Stored):
     model_: str
     candidates_: list[Candidate]
     warnings_: list[Finding]
+    thresholds_: list[ThresholdMeasures]
+    importance_: list[Importance]
+    _decision: Decision | None  # the threshold of predictions; None: the most probable class
     predictor_: Predictor
     rows_: int
     skipped_: int
@@ -93,6 +101,9 @@ class FittedTable(Stored):
         group: str | None = None,
         time: str | None = None,
         weight: str | None = None,
+        positive: Any = None,
+        cost: Sequence[float] | None = None,
+        threshold: float | None = None,
     ) -> None:
         self.model = model
         self.columns = columns
@@ -105,6 +116,9 @@ class FittedTable(Stored):
         self.group = group
         self.time = time
         self.weight = weight
+        self.positive = positive
+        self.cost = cost
+        self.threshold = threshold
 
     # Predictions.
 
@@ -170,13 +184,36 @@ class FittedTable(Stored):
         return np.concatenate(found)
 
     def predict(self, table: TableLike) -> npt.NDArray[Any]:
-        """Return the most probable class, or the expected number, of each row, (n,)."""
+        """Return the class, or the expected number, of each row, (n,).
+
+        The class is the most probable one; with a threshold, the positive class where its probability is at least that.
+        """
         predictions = self._predictions(table)
         return self.named(predictions) if self.schema_.task == "classes" else predictions
 
+    @property
+    def threshold_(self) -> float | None:
+        """The threshold of the probability of the positive class; None if the most probable class is predicted."""
+        self._check_fitted()
+        return None if self._decision is None else self._decision.threshold
+
+    @property
+    def positive_(self) -> Any:
+        """The positive class of two: the given one, or the second; None for other targets."""
+        self._check_fitted()
+        if self.positive is None and len(self._labels) != 2:
+            return None
+        return self._labels.names[find_positive(self.positive, self._labels, self.schema_.target)]
+
+    def decide(self, probabilities: FloatArray) -> npt.NDArray[np.int64]:
+        """Return the code of the predicted class for each row of probabilities, (n,)."""
+        if self._decision is not None:
+            return self._decision.decide(probabilities)
+        return np.asarray(probabilities.argmax(axis=1))
+
     def named(self, probabilities: FloatArray) -> npt.NDArray[Any]:
-        """Return the most probable class for each row of probabilities, (n,)."""
-        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+        """Return the predicted class for each row of probabilities, (n,)."""
+        return np.asarray(self.classes_[self.decide(probabilities)])
 
     def predict_proba(self, table: TableLike) -> FloatArray:
         """Return the probabilities of the classes, (n, k)."""
@@ -188,20 +225,26 @@ class FittedTable(Stored):
 
         Rows of a class that is unknown to the model count as errors: see :class:`suffice.metrics.Evaluation`.
         """
-        from suffice.metrics import Evaluation
-
         self._check_fitted()
-        seen = Evaluation(self.schema_.task, self._labels)
+        seen = self.start_evaluation()
         for block, targets in self._labelled_batches(table, watch):
             found = self.predictor_.predict(block)
             if self.schema_.task == "classes":
                 codes = targets.places(self._labels)
-                seen.add(found, codes, targets.unknown(codes), block.weights)
+                seen.add(found, codes, targets.unknown(codes), block.weights, self.decide(found))
             else:
                 seen.add(found, targets.values, weights=block.weights)
         if not seen.rows:
             raise TableError(f"no row has a target in {self.schema_.target!r}: there is nothing to compare with")
         return seen
+
+    def start_evaluation(self) -> Evaluation:
+        """Return an evaluation without rows."""
+        from suffice.metrics import Evaluation
+
+        positive = self.positive_
+        code = 1 if positive is None else self._labels.names.index(positive)
+        return Evaluation(self.schema_.task, self._labels, code)
 
     def score(self, table: TableLike, y: VectorLike = None) -> float:
         """Return the accuracy; R² for numbers and counts."""
@@ -215,7 +258,7 @@ class FittedTable(Stored):
 
         found: list[Explanation] = []
         for batch, block in self.blocks(table):
-            found.extend(explain_rows(self.predictor_, block, batch))
+            found.extend(explain_rows(self, block, batch))
         return found
 
     def summary(self, level: float = 0.95) -> Summary | TermSummary:
@@ -425,6 +468,7 @@ class FittedTable(Stored):
                 "parameters": {
                     **{name: getattr(self, name) for name in PARAMETERS},
                     "columns": dict(self.columns) if self.columns else None,
+                    "cost": None if self.cost is None else list(self.cost),
                 },
                 "schema": self.schema_.to_plain(),
                 "classes": list(self._labels),
@@ -434,6 +478,9 @@ class FittedTable(Stored):
                     {**vars(each), "seconds": 0.0} for each in self.candidates_
                 ],  # the same fit writes the same file
                 "warnings": [vars(each) for each in self.warnings_],
+                "decision": None if self._decision is None else vars(self._decision),
+                "thresholds": [vars(each) for each in self.thresholds_],
+                "importance": [vars(each) for each in self.importance_],
                 "rows": self.rows_,
                 "skipped": self.skipped_,
                 "noise": self._noise,
@@ -465,6 +512,10 @@ class FittedTable(Stored):
             model.ledger_ = Ledger.from_contents(parts["ledger"])
         model.candidates_ = [Candidate(**each) for each in settings["candidates"]]
         model.warnings_ = [Finding(**each) for each in settings.get("warnings", [])]
+        decision = settings.get("decision")
+        model._decision = None if decision is None else Decision(**decision)
+        model.thresholds_ = [ThresholdMeasures(**each) for each in settings.get("thresholds", [])]
+        model.importance_ = [Importance(**each) for each in settings.get("importance", [])]
         model.rows_, model.skipped_ = int(settings["rows"]), int(settings["skipped"])
         model._noise = float(settings["noise"])
         model.fitted_rows_ = int(settings["fitted_rows"])

@@ -11,15 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.model_types import MODEL_TYPES, ModelType
+from suffice.statistics import Labels
 from suffice.tables import scan
 from suffice.tables.candidates import candidates, find_model_type
+from suffice.tables.decision import Decision, check_decision, choose_threshold, find_positive, list_thresholds
 from suffice.tables.encoding import Block, numeric_ranges
-from suffice.tables.errors import TableError
+from suffice.tables.errors import TableError, UsageError
 from suffice.tables.findings import find_warnings
 from suffice.tables.fitted import FittedTable, with_target
+from suffice.tables.importance import measure_importance
 from suffice.tables.ledger import Ledger
-from suffice.tables.model_search import evaluate_candidates, split_rows
-from suffice.tables.predictors import Predictor, make_predictor
+from suffice.tables.model_search import HeldOut, apply_decision, evaluate_candidates, split_rows
+from suffice.tables.predictors import Predictor, make_predictor, to_probabilities
 from suffice.tables.predictors.additive import AdditivePredictor
 from suffice.tables.predictors.linear import MEMORY, LinearPredictor
 from suffice.tables.predictors.naive_bayes import NaiveBayesPredictor
@@ -50,6 +53,7 @@ def fit_table(model: FittedTable, table: Any, target: Any, watch: Watch | None =
     if model.ledger and model.in_database:
         raise ValueError("ledger=True reads every row: leave out in_database=True")
     by_rows = [role for role in ("group", "time", "weight") if getattr(model, role) is not None]
+    check_decision(model.cost, model.threshold)
     if by_rows and model.in_database:
         raise ValueError(f"{by_rows[0]}= is read row by row: leave out in_database=True")
     strings = [str(name) for name, kind in (model.columns or {}).items() if kind in ("category", "text")]
@@ -126,8 +130,13 @@ def _select_and_fit(model: FittedTable, found: scan.ScanResult, watch: Watch | N
         raise TableError(f"the weight {schema.roles.weight!r} is 0 in every row: no row counts; name another column")
     auto = model.model == "auto"
     model_types = candidates(schema, len(labels), found.rows) if auto else [find_model_type(model.model, schema)]
-    trial = split_rows(rows, schema, labels, model.folds, model.random_state)
-    model.candidates_ = evaluate_candidates(model_types, trial, model.random_state, watch)
+    positive = _check_classes(model, schema, labels)
+    trial = split_rows(rows, schema, labels, model.folds, model.random_state, positive)
+    model.candidates_, held_out = evaluate_candidates(model_types, trial, model.random_state, watch)
+    model._decision, model.thresholds_, model.importance_ = None, [], []
+    if held_out is not None:
+        model.importance_ = measure_importance(held_out, model.random_state)
+        _choose_threshold(model, held_out, positive)
     best = model.candidates_[0]
     model.warnings_ = find_warnings(trial, schema.target, best)
     if auto and best.why:
@@ -151,6 +160,36 @@ def _select_and_fit(model: FittedTable, found: scan.ScanResult, watch: Watch | N
     if schema.task == "numbers":
         squares = (values - model.predictor_.predict(sample)) ** 2
         model._noise = float(np.sqrt(np.average(squares, weights=sample.weights)))
+
+
+def _check_classes(model: FittedTable, schema: Schema, labels: Labels) -> int:
+    """Return the code of the positive class; raise for settings of classes where the target is a number."""
+    for name in ("positive", "cost", "threshold"):
+        if getattr(model, name) is not None and schema.task != "classes":
+            raise UsageError(
+                f"{name} is about classes, and the target {schema.target!r} holds {schema.task}: leave out --{name}"
+            )
+    is_asked = model.positive is not None or model.cost is not None or model.threshold is not None
+    return find_positive(model.positive, labels, schema.target) if is_asked else 1
+
+
+def _choose_threshold(model: FittedTable, held_out: HeldOut, positive: int) -> None:
+    """Choose the threshold by the costs on held-out rows, and list what others do there."""
+    trial, k = held_out.trial, len(held_out.trial.labels)
+    if trial.task != "classes" or (k != 2 and model.positive is None):
+        return
+    tested = trial.tested
+    p = to_probabilities(held_out.scores[tested])
+    is_positive = trial.values[tested] == positive
+    weights = None if trial.sample.weights is None else trial.sample.weights[tested]
+    threshold = model.threshold
+    if threshold is None and model.cost is not None:
+        threshold = choose_threshold(p[:, positive], is_positive, model.cost, weights)
+    model.thresholds_ = list_thresholds(p[:, positive], is_positive, weights, model.cost, threshold)
+    if threshold is not None:
+        model._decision = Decision(positive, float(threshold))
+        chosen = apply_decision(model.candidates_[0], model._decision.decide(p), trial)
+        model.candidates_ = [chosen, *model.candidates_[1:]]
 
 
 def _fitted(

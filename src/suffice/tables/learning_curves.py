@@ -209,7 +209,7 @@ def _fitted(
         folds = assign_folds(values, min(_FOLDS, len(values) // 2), np.random.default_rng(seed))
         trial = CrossValidation(block, values, folds, found.schema.task, found.labels)
         with suppress(ValueError, ArithmeticError):  # too few rows for cross-validation: a temperature of 1
-            temperature = fit_temperature(predict_held_out(model_type, 1.0, trial)[0], values, trial.weights)
+            temperature = fit_temperature(predict_held_out(model_type, 1.0, trial).scores, values, trial.weights)
             model.inner = model.inner.with_params(temperature=temperature)
     return model
 

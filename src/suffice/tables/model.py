@@ -73,13 +73,27 @@ class TableModel(FittedTable, BaseEstimator):  # type: ignore[misc]
         Column of numbers, 0 or more: how much each row counts, in the fit and in all measures. It is no feature unless
         ``columns`` gives it a kind. :meth:`update`, :meth:`forget` and :meth:`evaluate` read it, too.
 
+    positive
+        The class, of two or more, whose probability is compared with the threshold, and whose precision and recall are
+        measured; the second of two by default.
+    cost
+        Costs of a false positive and of a false negative, such as ``(1, 10)``: the threshold of lowest cost on held-out
+        rows is chosen.
+    threshold
+        The positive class is predicted where its probability is at least this; by default that of ``cost``, or else the
+        most probable class is predicted.
+
     Attributes
     ----------
     schema_ : the columns and their kinds
     model_ : the name of the model
     candidates_ : cross-validated losses of the models, the chosen one first, and of the baseline, which predicts the
         class frequencies, or the mean, for every row; one model and the baseline if the model was given
-    warnings_ : columns that leak the target, and copies of rows
+    warnings_ : columns that leak the target, copies of rows, classes that are never predicted, too few rows
+    threshold_ : the threshold of predictions; None if the most probable class is predicted
+    positive_ : the class whose probability is compared with the threshold: the given one, or the second of two
+    thresholds_ : recall, precision and cost of thresholds on held-out rows, of two classes or with ``positive``
+    importance_ : how much the loss of held-out rows rises if a column is shuffled, the most important first
     classes_ : (k,), if the task is classes
     rows_, skipped_ : number of rows learned, and of rows without a target, which are skipped
     fitted_rows_ : number of rows that the model was fitted to
@@ -142,6 +156,7 @@ class TableModel(FittedTable, BaseEstimator):  # type: ignore[misc]
             both._description.set_statistics(self._description.statistics_ + _components(self, other))
         both.schema_, both.model_, both.candidates_ = self.schema_, self.model_, []
         both.warnings_ = [*self.warnings_, *(each for each in other.warnings_ if each not in self.warnings_)]
+        both._decision, both.thresholds_, both.importance_ = self._decision, [], []
         both._labels = self._labels.union(other._labels)[0]
         both._bins, both._noise = self._bins, self._noise
         both.rows_, both.skipped_ = self.rows_ + other.rows_, self.skipped_ + other.skipped_
@@ -207,7 +222,8 @@ def fit(
     collect
         Whether a data frame of Dask or Spark of any size is fetched; see :func:`open_table`.
     settings
-        Further parameters of :class:`TableModel`: ``columns``, ``task``, ``folds``, ``group``, ``time``, ``weight``, …
+        Further parameters of :class:`TableModel`: ``columns``, ``task``, ``folds``, ``group``, ``time``, ``weight``,
+        ``positive``, ``cost``, ``threshold``, …
 
     Examples
     --------
@@ -249,6 +265,8 @@ def _check_mergeable(one: TableModel, two: TableModel) -> None:
         ("target", one.schema_.target, two.schema_.target),
         ("task", one.schema_.task, two.schema_.task),
         ("weight", one.schema_.roles.weight, two.schema_.roles.weight),
+        ("threshold", one.threshold_, two.threshold_),
+        ("positive class", one.threshold_ and one.positive_, two.threshold_ and two.positive_),
     ):
         if mine != theirs:
             raise TableError(f"models of the {what} {mine!r} and {theirs!r} cannot be merged: fit them alike")

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -82,7 +82,8 @@ class Candidate:
     intervals
         95 % intervals of the loss, as ``"loss"``, and of the accuracy, over the held-out rows.
     confusion
-        Number of held-out rows by true class and predicted class; empty for numbers, and for more than 50 classes.
+        Number of held-out rows by true class and predicted class; empty for numbers, and for more than 50 classes. Of
+        the chosen model, by its threshold, as its accuracy is.
     """
 
     model: str
@@ -127,6 +128,7 @@ class CrossValidation:
     groups: npt.NDArray[np.int64] | None = None  # of rows that are in one fold: copies of a row, for example
     copies: int = 0  # rows of the sample that repeat another one
     is_ordered: bool = False  # whether models are fitted to earlier folds only
+    positive: int = 1  # code of the class whose precision and recall are measured
 
     def __getitem__(self, rows: Any) -> CrossValidation:
         groups = None if self.groups is None else self.groups[rows]
@@ -159,7 +161,9 @@ class CrossValidation:
         return np.isin(self.places, self.tested_folds)
 
 
-def split_rows(rows: ComparisonRows, schema: Schema, labels: Labels, folds: int = 5, seed: int = 0) -> CrossValidation:
+def split_rows(
+    rows: ComparisonRows, schema: Schema, labels: Labels, folds: int = 5, seed: int = 0, positive: int = 1
+) -> CrossValidation:
     """Return rows with their folds; of a table with many rows and classes, only some folds are held out.
 
     Rows of a group are in one fold. Without groups, copies of a row are in its fold: held out, a row is not unseen if a
@@ -169,7 +173,7 @@ def split_rows(rows: ComparisonRows, schema: Schema, labels: Labels, folds: int 
     folds = max(2, min(folds, len(values) // 2))
     work = len(values) * len(sample.features) * (len(labels) if len(labels) > 2 else 1)
     held = min(max(_WORK // max(work, 1), 1), folds)
-    trial = CrossValidation(sample, values, np.zeros(0, dtype=np.int64), schema.task, labels, held)
+    trial = CrossValidation(sample, values, np.zeros(0, dtype=np.int64), schema.task, labels, held, positive=positive)
     if times is not None:
         return replace(trial, places=assign_folds_by_time(times, folds, str(schema.roles.time)), is_ordered=True)
     if groups is not None:
@@ -180,10 +184,21 @@ def split_rows(rows: ComparisonRows, schema: Schema, labels: Labels, folds: int 
     return replace(trial, places=assign_folds(values, folds, np.random.default_rng(seed), groups), groups=groups)
 
 
+class HeldOut(NamedTuple):
+    """Predictions of held-out rows by the models of the other folds."""
+
+    trial: CrossValidation
+    scores: FloatArray  # log-scores, (n, k), or expected numbers, (n,); 0 of rows that are not held out
+    models: dict[int, Predictor]  # by held-out fold
+    temperature: float = 1.0  # that the scores of the models are divided by
+
+
 def evaluate_candidates(
     model_types: Sequence[ModelType], trial: CrossValidation, seed: int = 0, watch: Watch | None = None
-) -> list[Candidate]:
+) -> tuple[list[Candidate], HeldOut | None]:
     """Return the cross-validated losses of models, the chosen one first; those that cannot be fitted come last.
+
+    And the predictions of the chosen model for held-out rows; None if it cannot be fitted.
 
     Among them is the baseline, which is never chosen: the class frequencies, or the mean, of the other folds.
     Chosen is the simplest model within one standard error of the lowest loss: the standard error of the difference, row
@@ -196,6 +211,7 @@ def evaluate_candidates(
         few_rows = np.sort(random.choice(len(values), _NEAR_ROWS, replace=False))
     few = trial[few_rows]
     found: list[tuple[Candidate, FloatArray]] = []
+    held_out: dict[str, HeldOut] = {}
     with suppress(ValueError):  # where no loss is finite, the models say so
         found.append(_evaluate_baseline(trial))
     for number, model_type in enumerate(model_types):
@@ -205,13 +221,14 @@ def evaluate_candidates(
         losses = np.full(len(values), np.nan)
         try:
             near = model_type.reads == "near"
-            candidate, some = _tune_penalty(model_type, few if near else trial)
+            candidate, some, held_out[model_type.name] = _tune_penalty(model_type, few if near else trial)
             losses[few_rows if near else slice(None)] = some
         except (ValueError, ArithmeticError, np.linalg.LinAlgError, MemoryError) as error:
             why = (str(error) or type(error).__name__).splitlines()[0]
             candidate = Candidate(model_type.name, model_type.title, model_type.generative, np.nan, np.nan, why=why)
         found.append((replace(candidate, seconds=time.perf_counter() - start), losses))
-    return choose_simplest(found, trial.groups, trial.sample.weights)
+    compared = choose_simplest(found, trial.groups, trial.sample.weights)
+    return compared, held_out.get(compared[0].model)
 
 
 def choose_simplest(
@@ -274,35 +291,38 @@ def is_no_better_than_baseline(candidates: Sequence[Candidate]) -> bool:
     return any(each.is_baseline and not each.why and each.behind <= each.behind_error for each in candidates)
 
 
-def _tune_penalty(model_type: ModelType, trial: CrossValidation) -> tuple[Candidate, FloatArray]:
-    """Return the cross-validated loss of a model with the best penalty, and that of each row."""
-    best, losses = _evaluate(model_type, 1.0, trial)
-    if not model_type.is_penalised or len(trial.values) >= _PLENTY * best.columns:
-        return best, losses
+def _tune_penalty(model_type: ModelType, trial: CrossValidation) -> tuple[Candidate, FloatArray, HeldOut]:
+    """Return the cross-validated loss of a model with the best penalty, that of each row, and the predictions."""
+    best = _evaluate(model_type, 1.0, trial)
+    if not model_type.is_penalised or len(trial.values) >= _PLENTY * best[0].columns:
+        return best
     for step in (0.1, 10.0):  # decrease the penalty while that helps; if it does not, increase it
-        while _WEAKEST <= best.penalty * step <= _STRONGEST:
-            other, others = _evaluate(model_type, best.penalty * step, trial)
-            if not other.loss < best.loss * (1 - _WORTH):
+        while _WEAKEST <= best[0].penalty * step <= _STRONGEST:
+            other = _evaluate(model_type, best[0].penalty * step, trial)
+            if not other[0].loss < best[0].loss * (1 - _WORTH):
                 break
-            best, losses = other, others
-        if best.penalty != 1.0:
+            best = other
+        if best[0].penalty != 1.0:
             break
-    return best, losses
+    return best
 
 
-def _evaluate(model_type: ModelType, penalty: float, trial: CrossValidation) -> tuple[Candidate, FloatArray]:
-    """Return the cross-validated loss of a model, and that of each row; NaN of rows that are not held out."""
-    scores, columns = predict_held_out(model_type, penalty, trial)
-    temperature = 1.0
+def _evaluate(model_type: ModelType, penalty: float, trial: CrossValidation) -> tuple[Candidate, FloatArray, HeldOut]:
+    """Return the loss of a model, that of each row, NaN of rows that are not held out, and the predictions."""
+    held_out = predict_held_out(model_type, penalty, trial)
     if model_type.generative:
-        tested = trial.tested
+        tested, scores = trial.tested, held_out.scores
         temperature = fit_temperature(scores[tested], trial.values[tested], trial.weights[tested])
-        scores = scores / temperature
-    candidate, losses = _measure(model_type.name, model_type.title, scores, trial)
+        held_out = held_out._replace(scores=scores / temperature, temperature=temperature)
+    candidate, losses = _measure(model_type.name, model_type.title, held_out.scores, trial)
     found = replace(
-        candidate, generative=model_type.generative, temperature=temperature, penalty=penalty, columns=columns
+        candidate,
+        generative=model_type.generative,
+        temperature=held_out.temperature,
+        penalty=penalty,
+        columns=next(iter(held_out.models.values())).columns,
     )
-    return found, losses
+    return found, losses, held_out
 
 
 def _evaluate_baseline(trial: CrossValidation) -> tuple[Candidate, FloatArray]:
@@ -310,7 +330,8 @@ def _evaluate_baseline(trial: CrossValidation) -> tuple[Candidate, FloatArray]:
     title = "class frequencies for every row" if trial.task == "classes" else "mean for every row"
     candidate, losses = _measure(BASELINE, title, predict_baseline(trial), trial)
     if "PR AUC" in candidate.measures:  # of rows in random order: their share
-        share = float(np.average(trial.values[trial.tested] == 1, weights=trial.weights[trial.tested]))
+        is_positive = trial.values[trial.tested] == trial.positive
+        share = float(np.average(is_positive, weights=trial.weights[trial.tested]))
         candidate = replace(candidate, measures={**candidate.measures, "PR AUC": share})
     return candidate, losses
 
@@ -361,23 +382,45 @@ def _measure(name: str, title: str, scores: FloatArray, trial: CrossValidation) 
     if task == "classes":
         right, error = mean_and_error(per_row["accuracy"], weights, groups)
         intervals["accuracy"] = list(share_interval(right, error, independent))
-        measures |= _measure_ranking(scores, values, weights)
+        measures |= _measure_ranking(scores, values, trial.positive, weights)
         if len(trial.labels) <= _CONFUSED:
             confusion = confusion_matrix(values, scores.argmax(axis=1), len(trial.labels), weights).tolist()
     found = Candidate(name, title, False, loss, spread, measures, rows=len(own))
     return replace(found, intervals=intervals, confusion=confusion), losses
 
 
-def _measure_ranking(scores: FloatArray, values: npt.NDArray[Any], weights: FloatArray | None) -> dict[str, float]:
-    """Return the area under the precision-recall curve of the second of two classes; without it, nothing."""
+def apply_decision(candidate: Candidate, predicted: npt.NDArray[np.int64], trial: CrossValidation) -> Candidate:
+    """Return a candidate with the accuracy and the confusion matrix of other decisions about the held-out rows."""
+    from suffice.metrics import confusion_matrix, mean_and_error, share_interval
+
+    tested = trial.tested
+    values, weights = trial.values[tested], None if trial.sample.weights is None else trial.sample.weights[tested]
+    groups = None if trial.groups is None else trial.groups[tested]
+    right, error = mean_and_error((predicted == values).astype(np.float64), weights, groups)
+    independent = len(values) if groups is None else len(np.unique(groups))
+    return replace(
+        candidate,
+        measures={**candidate.measures, "accuracy": right},
+        intervals={**candidate.intervals, "accuracy": list(share_interval(right, error, independent))},
+        confusion=confusion_matrix(values, predicted, len(trial.labels), weights).tolist()
+        if candidate.confusion
+        else [],
+    )
+
+
+def _measure_ranking(
+    scores: FloatArray, values: npt.NDArray[Any], positive: int, weights: FloatArray | None
+) -> dict[str, float]:
+    """Return the area under the precision-recall curve of the positive one of two classes; for others, nothing."""
     from suffice.metrics import average_precision, precision_recall_curve, rank
 
-    is_positive = values == 1
+    is_positive = values == positive
     if scores.shape[1] != 2 or not (is_positive if weights is None else is_positive & (weights > 0)).any():
         return {}
     with np.errstate(invalid="ignore"):
-        odds = scores[:, 1] - scores[:, 0]
-    return {"PR AUC": average_precision(*precision_recall_curve(rank(is_positive, np.nan_to_num(odds), weights)))}
+        odds = np.nan_to_num(scores[:, positive] - scores[:, 1 - positive])
+    ranking = rank(is_positive, odds, weights)
+    return {"PR AUC": average_precision(*precision_recall_curve(ranking))}
 
 
 def fit_temperature(scores: FloatArray, values: npt.NDArray[Any], weights: FloatArray) -> float:
@@ -388,13 +431,11 @@ def fit_temperature(scores: FloatArray, values: npt.NDArray[Any], weights: Float
     return found if len(values) >= _MANY else max(found, 1.0)  # a few rows do not justify more confidence
 
 
-def predict_held_out(model_type: ModelType, penalty: float, trial: CrossValidation) -> tuple[FloatArray, int]:
-    """Return the predictions of each row by the model of the other folds, and the number of columns.
-
-    Predictions of rows that are not held out are 0.
-    """
+def predict_held_out(model_type: ModelType, penalty: float, trial: CrossValidation) -> HeldOut:
+    """Return the predictions of each row by the model of the other folds."""
     sample, values = trial.sample, trial.values
     found: FloatArray | None = None
+    models: dict[int, Predictor] = {}
 
     fresh = make_predictor(model_type, trial.task, trial.labels, penalty)
     fresh.prepare(sample)
@@ -415,8 +456,9 @@ def predict_held_out(model_type: ModelType, penalty: float, trial: CrossValidati
             rows = trial.training_rows(number)
             model = copy.deepcopy(fresh).learn([(sample[rows], values[rows])])
         fold = np.flatnonzero(trial.places == number)
+        models[number] = model
         scores = model.scores(sample[fold])
         found = np.zeros((len(values), *scores.shape[1:])) if found is None else found
         found[fold] = scores
     assert found is not None
-    return found, model.columns
+    return HeldOut(trial, found, models)

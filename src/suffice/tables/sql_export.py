@@ -696,7 +696,26 @@ def table_query(model: Any, dialect: str, table: str, keep: Sequence[str] = ()) 
         expressions, kinds = _designed(predictor, cells), []
     scoring = Scoring(spoken, quoted_path(table, spoken), expressions, tuple(keep), steps)
     assert predictor.scorer is not None
-    return scorer_query(predictor.scorer, scoring, kinds, model._labels)
+    query = scorer_query(predictor.scorer, scoring, kinds, model._labels)
+    return query if model._decision is None else _apply_threshold(query, model, spoken, keep)
+
+
+def _apply_threshold(query: str, model: Any, spoken: Dialect, keep: Sequence[str]) -> str:
+    """Return a query whose prediction is the positive one of two classes if its probability is at least a threshold."""
+    labels, decision = model._labels, model._decision
+    if len(labels) != 2:
+        raise TableError(f"a threshold for one of {len(labels)} classes cannot be written as a SELECT: use predict")
+    names, positive, other = (
+        probability_names(labels),
+        labels.names[decision.positive],
+        labels.names[1 - decision.positive],
+    )
+    chosen = (
+        f"case when {quoted(names[positive])} >= {spoken.number(decision.threshold)} then {spoken.value(positive)} "
+        f"else {spoken.value(other)} end as {quoted(PREDICTION)}"
+    )
+    columns = [*map(quoted, keep), chosen, *map(quoted, names.values())]
+    return f"select {', '.join(columns)}\nfrom (\n{query}\n) as scored"
 
 
 def _check_names(keep: Sequence[str], model: Any) -> None:

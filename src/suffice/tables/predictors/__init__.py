@@ -8,13 +8,21 @@ from suffice.model_types import MODEL_TYPES, ModelType, Task
 from suffice.statistics import Labels
 from suffice.store import Contents
 from suffice.tables.predictors.additive import AdditivePredictor
-from suffice.tables.predictors.base import Effects, EncodedRows, Predictor, ignore_warnings
+from suffice.tables.predictors.base import Effects, EncodedRows, Predictor, ignore_warnings, to_probabilities
 from suffice.tables.predictors.linear import LinearPredictor
 from suffice.tables.predictors.local import LocalPredictor
 from suffice.tables.predictors.naive_bayes import NaiveBayesPredictor
 from suffice.tables.predictors.text import TextPredictor
 
-__all__ = ["Effects", "EncodedRows", "Predictor", "ignore_warnings", "make_predictor", "restore_predictor"]
+__all__ = [
+    "Effects",
+    "EncodedRows",
+    "Predictor",
+    "ignore_warnings",
+    "make_predictor",
+    "restore_predictor",
+    "to_probabilities",
+]
 
 _CLASSES: tuple[type[Predictor], ...] = (
     NaiveBayesPredictor,

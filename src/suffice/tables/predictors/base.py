@@ -43,6 +43,18 @@ class Effects(NamedTuple):
     words: npt.NDArray[np.bool_] | None = None  # (n, terms), whether a row has the word of a term
 
 
+def to_probabilities(scores: FloatArray) -> FloatArray:
+    """Return the probabilities of classes, (n, k), given their log-scores.
+
+    Examples
+    --------
+    >>> to_probabilities(np.array([[0.0, 0.0], [0.0, -np.inf]])).tolist()
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+    odds = np.exp(scores - scores.max(axis=1, keepdims=True))  # exponent <= 0: cannot overflow
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
 class Predictor(ABC):
     """A fitted model of a target given the rows of a table.
 
@@ -113,10 +125,7 @@ class Predictor(ABC):
     def predict(self, block: Block) -> FloatArray:
         """Return the probabilities of the classes, (n, k), or expected numbers, (n,)."""
         scores = self.scores(block)
-        if self.task != "classes":
-            return scores
-        odds = np.exp(scores - scores.max(axis=1, keepdims=True))  # exponent <= 0: cannot overflow
-        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+        return to_probabilities(scores) if self.task == "classes" else scores
 
     # Updates and merges, only of models that are fitted from sums.
 
