@@ -37,7 +37,8 @@ def commands(page: Path) -> list[tuple[str, str]]:
 def run(command: str) -> str:
     """Return what a command writes to standard output."""
     if re.search(r"[|>;]", command):
-        script = f"set -o pipefail; suffice() {{ '{sys.executable}' -m suffice \"$@\"; }}; {command}"
+        functions = f"suffice() {{ '{sys.executable}' -m suffice \"$@\"; }}; python() {{ '{sys.executable}' \"$@\"; }}"
+        script = f"set -o pipefail; {functions}; {command}"
         done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == 0, f"{command}: {done.stderr[-2000:]}"
         return done.stdout

@@ -25,6 +25,7 @@ COMMANDS = (
     "report",
     "info",
     "sql",
+    "export",
     "sample",
     "impute",
     "outliers",

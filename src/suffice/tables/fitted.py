@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -374,6 +376,39 @@ class FittedTable(Stored):
 
         self._check_fitted()
         return table_query(self, dialect, table, keep)
+
+    def export(self, path: str | os.PathLike[str], to: str) -> Path:
+        """Write the model as a file for programs without suffice, and return its path.
+
+        Parameters
+        ----------
+        path
+            The file; an existing one is replaced, when the new one is complete.
+        to
+            "onnx": a graph of standard operators, for ONNX runtimes; it needs the extra ``onnx``. "python": one file
+            with ``predict`` and ``predict_proba`` that needs NumPy alone. "json": the parameters as plain values.
+
+        Raises
+        ------
+        TableError
+            If the model reads a text column, or is "local" or "text".
+
+        Examples
+        --------
+        >>> import json, tempfile
+        >>> import pandas as pd
+        >>> from suffice import TableModel
+        >>> table = pd.DataFrame({"area": [40, 55, 80, 120, 45, 90], "price": [101.5, 139, 202, 299, 113, 226]})
+        >>> model = TableModel("linear").fit(table, "price")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = json.loads(model.export(f"{folder}/price.json", "json").read_text())
+        >>> written["columns"][0]["name"], written["terms"][0]["form"]
+        ('area', 'linear')
+        """
+        from suffice.tables.export import write_model
+
+        self._check_fitted()
+        return write_model(self, path, to)
 
     # Updates.
 
