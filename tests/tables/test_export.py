@@ -20,7 +20,7 @@ import suffice
 from suffice.tables import TableError, TableModel, UsageError
 from suffice.tables.export import format_json, runtime
 from suffice.tables.export.document import export_document
-from tests.tables.export_cases import CASES, COLUMNS, as_lists, fitted, frame, unseen_rows
+from tests.tables.export_cases import CASES, COLUMNS, as_lists, fitted, frame, unseen_rows, with_threshold
 
 #: Runs a file of an exported model where only NumPy and the standard library can be imported.
 ALONE = f"""
@@ -107,6 +107,14 @@ def test_a_class_whose_rows_were_forgotten_has_the_probability_0() -> None:
     expected = model.predict_proba(unseen_rows())
     assert not expected[:, 1].any()
     np.testing.assert_allclose(runtime.predict_proba(rows, document), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("target", ["two", "three"])
+def test_the_threshold_of_a_class_is_exported(target: str) -> None:
+    model, rows = with_threshold(target), frame().head(100)
+    expected = model.predict(rows).tolist()
+    assert expected != model.classes_[model.predict_proba(rows).argmax(axis=1)].tolist()
+    assert runtime.predict(as_lists(rows), export_document(model)).tolist() == expected
 
 
 def test_a_file_that_exists_is_replaced_only_by_a_complete_one(tmp_path: Path) -> None:

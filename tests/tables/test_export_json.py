@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.tables.export_cases import CASES, as_lists, fitted, unseen_rows
+from tests.tables.export_cases import CASES, as_lists, fitted, frame, unseen_rows, with_threshold
 
 EPOCH = datetime.datetime(1970, 1, 1)
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -107,6 +107,19 @@ def test_a_scorer_written_from_the_page_predicts_as_the_model(name: str, target:
     found = [predict(model, {name: lists[name][at] for name in lists}) for at in range(len(rows))]
     expected = own.predict_proba(rows) if model["task"] == "classes" else own.predict(rows)[:, None]
     np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
+
+
+def test_the_threshold_of_a_class_is_in_the_file(tmp_path: Path) -> None:
+    own, rows = with_threshold("three"), frame().head(100)
+    model = json.loads(own.export(tmp_path / "model.json", "json").read_text())
+    lists, labels = as_lists(rows), []
+    for at in range(len(rows)):
+        p = predict(model, {name: lists[name][at] for name in lists})
+        positive = model["decision"]["positive"]
+        others = [place for place in range(len(p)) if place != positive]
+        is_positive = p[positive] >= model["decision"]["threshold"]
+        labels.append(model["classes"][positive if is_positive else max(others, key=lambda place: p[place])])
+    assert labels == own.predict(rows).tolist()
 
 
 def test_the_page_names_every_field_and_form(tmp_path: Path) -> None:

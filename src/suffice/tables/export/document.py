@@ -76,6 +76,7 @@ def export_document(model: Any) -> dict[str, Any]:
         "scored_classes": [classes.index(label) for label in labels],
         "link": scorer.link if schema.task != "classes" else "softmax",
         "temperature": float(getattr(scorer, "temperature", 1.0)),
+        "decision": None if model._decision is None else vars(model._decision),
         "missing": list(schema.missing),
         "columns": [_column(field) for field in fields],
         "features": [feature._asdict() for feature in features],

@@ -311,5 +311,17 @@ class _Graph:
         dtype, label_type = {"b": (np.bool_, types.BOOL), "i": (np.int64, types.INT64)}.get(
             names.dtype.kind, (np.object_, types.STRING)
         )
-        self._add("Gather", self._constant(names, dtype), self._add("ArgMax", p, axis=1, keepdims=0), name=LABEL)
+        self._add("Gather", self._constant(names, dtype), self._decide(p), name=LABEL)
         return int(label_type)
+
+    def _decide(self, p: str) -> str:
+        """Return the place of the predicted class: the most probable one, unless a class has a threshold."""
+        decision, k = self._document["decision"], len(self._document["classes"])
+        if decision is None:
+            return self._add("ArgMax", p, axis=1, keepdims=0)
+        positive = decision["positive"]
+        own = self._add("Gather", p, self._whole(positive), axis=1)
+        is_own = self._constant([[place == positive for place in range(k)]], np.bool_)
+        others = self._add("ArgMax", self._add("Where", is_own, self._constant(-1), p), axis=1, keepdims=0)
+        is_positive = self._add("GreaterOrEqual", own, self._constant(decision["threshold"]))
+        return self._add("Where", is_positive, self._whole(positive), others)

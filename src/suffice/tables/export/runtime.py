@@ -36,12 +36,21 @@ LARGEST_EXPONENT = 709.0
 
 
 def predict(rows: Any, model: Mapping[str, Any] | None = None) -> Array:
-    """Return the most probable class, or the expected number, of each row, (n,)."""
+    """Return the class, or the expected number, of each row, (n,)."""
     model = MODEL if model is None else model
     if model["task"] == "classes":
-        return np.asarray(np.array(model["classes"])[predict_proba(rows, model).argmax(axis=1)])
+        return np.asarray(np.array(model["classes"])[_decide(predict_proba(rows, model), model["decision"])])
     eta = _scores(rows, model)[:, 0]
     return eta if model["link"] == "identity" else np.asarray(np.exp(np.minimum(eta, LARGEST_EXPONENT)))
+
+
+def _decide(p: Array, decision: Mapping[str, Any] | None) -> Array:
+    """Return the place of the predicted class: the most probable one, unless a class has a threshold."""
+    if decision is None:
+        return np.asarray(p.argmax(axis=1))
+    positive, others = decision["positive"], p.copy()
+    others[:, positive] = -1.0
+    return np.asarray(np.where(p[:, positive] >= decision["threshold"], positive, others.argmax(axis=1)))
 
 
 def predict_proba(rows: Any, model: Mapping[str, Any] | None = None) -> Array:
