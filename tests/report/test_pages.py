@@ -23,7 +23,7 @@ from tests.report.html_page import Page
 Written = Callable[[str], Path]
 each_case = pytest.mark.parametrize("name", CASES)
 
-ALWAYS = {"data", "candidates", "metrics", "classes", "errors"}
+ALWAYS = {"data", "candidates", "metrics", "classes", "errors", "card"}
 SECTIONS = {
     "two classes": {"importance", "boundary", "learning", "solver"},
     "many classes": {"importance", "boundary", "learning"},
@@ -327,4 +327,4 @@ def test_page_replaces_an_existing_file_and_reports_progress(tmp_path: Path) -> 
     assert path.stat().st_mode & 0o777 == 0o600
     assert calls[0] == ("reading", 40, 40)
     assert {what for what, _, _ in calls} == {"reading", "drawing"}
-    assert [done for what, done, _ in calls if what == "drawing"] == list(range(9))
+    assert [done for what, done, _ in calls if what == "drawing"] == list(range(10))

@@ -29,6 +29,7 @@ from suffice.report.formats import format_names, format_share, format_value
 from suffice.report.importance_section import FeatureEffects, feature_effects, importance_section
 from suffice.report.learning_curve_section import counterpart, learning_curve, learning_curve_section
 from suffice.report.metrics_section import baselines, metrics_section, thin_curve
+from suffice.report.model_card_section import model_card_section
 from suffice.report.report_data import ReportData
 from suffice.tables import TableError, open_table
 from tests.report.conftest import MARKUP, fitted, wine
@@ -394,3 +395,41 @@ def test_histograms_count_every_number() -> None:
         assert len(counts) <= 17
         assert len(edges) == len(counts) + 1
     assert histogram(np.array([np.nan]), 4)[1].tolist() == [0]
+
+
+# Model card.
+
+
+def card(model: suffice.TableModel, table: Any) -> dict[str, str]:
+    return dict(model_card_section(ReportData.from_table(model, table)).data["facts"].rows)
+
+
+def test_the_model_card_tells_how_rows_are_forgotten_and_what_cannot_be_exported() -> None:
+    table = wine()
+    exact = suffice.TableModel("gda", folds=2, ledger=True).fit(table, "target")
+    found = card(exact, table)
+    assert found["Data"] == "178 rows."
+    assert found["Columns"] == "numeric: ash, hue and proline."
+    assert found["Quality on held-out rows"].startswith("log loss ")
+    assert "ash 1.36 to 3.23, hue 0.48 to 1.71" in found["Limits"]
+    assert found["Forgetting rows"].endswith("The ledger of 178 learned rows refuses rows that were not learned.")
+    assert found["Use without suffice"] == "suffice export MODEL --to onnx, python or json."
+    two = table[table["target"] != "cultivar 2"]
+    found = card(suffice.TableModel("local", folds=2).fit(two, "target"), two)
+    assert found["Forgetting rows"] == "The model has no sums to subtract rows from: fit it again without the rows."
+    assert found["Use without suffice"].startswith("Not possible: the model 'local' cannot be exported")
+
+
+def test_the_model_card_names_the_threshold_and_the_limits_of_the_data() -> None:
+    random = np.random.default_rng(0)
+    day = pd.Timestamp("2024-01-01") + pd.to_timedelta(random.integers(0, 300, 120), unit="D")
+    table = pd.DataFrame({"day": day, "x": random.normal(size=120), "kind": random.choice(["a", "b"], 120)})
+    table["y"] = random.choice(["no", "yes"], 120)
+    table.loc[:4, "y"] = None
+    found = card(suffice.TableModel("nb", folds=2, threshold=0.25).fit(table, "y"), table)
+    assert found["Prediction"] == "y (classes: no and yes)"
+    assert found["Model"].endswith("; yes is predicted if its probability is at least 0.25")
+    assert found["Data"] == "115 rows; 5 rows without a y skipped."
+    assert "no better than guessing" in found["Limits"]
+    assert "day 2024-01-0" in found["Limits"]
+    assert "Categories that were not learned have no effect of their own." in found["Limits"]

@@ -23,6 +23,7 @@ from suffice.report.formats import capitalise, format_count, format_metric
 from suffice.report.importance_section import feature_effects, importance_section
 from suffice.report.learning_curve_section import learning_curve_section
 from suffice.report.metrics_section import baselines, metrics_section
+from suffice.report.model_card_section import model_card_section
 from suffice.report.report_data import ReportData
 from suffice.report.solver_section import solver_section
 from suffice.tables import TableModel
@@ -97,8 +98,8 @@ def report(
     """Write an HTML page about a fitted model and a table with known targets, and return its path.
 
     The page is one self-contained file: data, model selection, metrics, feature importance, class distributions,
-    decision boundary, errors with explanations, learning curve, convergence. Metrics are of all rows; plots are of a
-    random sample of up to 20,000. The file is replaced atomically.
+    decision boundary, errors with explanations, learning curve, convergence, model card. Metrics are of all rows; plots
+    are of a random sample of up to 20,000. The file is replaced atomically.
 
     Parameters
     ----------
@@ -153,6 +154,7 @@ def _make_sections(data: ReportData, features: Any, watch: Watch | None) -> list
         lambda: errors_section(data),
         lambda: learning_curve_section(data),
         lambda: solver_section(data),
+        lambda: model_card_section(data),
     ]
     sections = []
     for index, make in enumerate(makers):
