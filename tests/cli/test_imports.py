@@ -52,6 +52,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in CLASSES:
         columns = NUMBERS | {"note": "ignore"}
         TableModel(name, columns=columns).fit(folder / "table.csv", "y").save(folder / name)
+    local = {"note": "ignore", "b": "ignore", "day": "ignore", "n": "ignore"}
+    TableModel("local", columns=local | {"size": "ignore"}).fit(folder / "table.csv", "y").save(
+        folder / "local-classes"
+    )
+    TableModel("local", columns=local | {"y": "ignore"}).fit(folder / "table.csv", "size").save(folder / "local")
     for name in ("nb", "logistic"):
         TableModel(name, columns=NUMBERS).fit(folder / "table.csv", "y").save(folder / f"{name}-text")
     TableModel("text", columns=NUMBERS).fit(folder / "table.csv", "y").save(folder / "text")
@@ -62,12 +67,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_fit_of_naive_bayes_imports_neither_scikit_learn_nor_pandas(folder: Path) -> None:
-    found = slow_imports(folder, "fit", "table.csv", "--target", "y", "--model", "nb", "-o", "fitted")
+@pytest.mark.parametrize(("model", "target"), [("nb", "y"), ("gda", "y"), ("linear", "size")])
+def test_fits_from_sums_import_neither_scikit_learn_nor_pandas(folder: Path, model: str, target: str) -> None:
+    found = slow_imports(folder, "fit", "table.csv", "--target", target, "--model", model, "-o", "fitted")
     assert not {*ESTIMATORS, "pandas"} & {*found}
 
 
-@pytest.mark.parametrize("model", [*CLASSES, *TARGETS])
+@pytest.mark.parametrize("model", [*CLASSES, *TARGETS, "local", "local-classes"])
 def test_predict_imports_no_slow_library(folder: Path, model: str) -> None:
     assert slow_imports(folder, "predict", model, "table.csv", "-o", "p.csv") == []
 
@@ -93,9 +99,10 @@ def test_explain_imports_no_slow_library(folder: Path, model: str, rows: list[st
     assert not {*slow_imports(folder, "explain", model, *rows)} - allowed
 
 
+@pytest.mark.parametrize("model", ["nb", "gda", "gda-full", "linear"])
 @pytest.mark.parametrize("command", ["update", "forget"])
-def test_exact_updates_import_no_slow_library(folder: Path, command: str) -> None:
-    assert slow_imports(folder, command, "nb", "first.csv", "-o", "changed") == []
+def test_exact_updates_import_no_slow_library(folder: Path, command: str, model: str) -> None:
+    assert slow_imports(folder, command, model, "first.csv", "-o", "changed") == []
 
 
 @pytest.mark.parametrize("model", [*CLASSES, *TARGETS, "nb-text", "logistic-text"])

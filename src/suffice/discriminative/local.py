@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, log_expit
+from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags, RegressorTags, Tags
 from sklearn.utils.metaestimators import available_if
@@ -19,7 +18,17 @@ from sklearn.utils.validation import check_is_fitted
 from suffice import partitioned, validation
 from suffice.data import as_dataset
 from suffice.data.dataset import Piece
-from suffice.discriminative.local_fit import Answer, LocalRows, beside, check_rows, numbers, warn_of
+from suffice.discriminative.local_fit import (
+    SETTINGS,
+    Answer,
+    LocalRows,
+    LocalScorer,
+    beside,
+    check_rows,
+    log_expit,
+    numbers,
+    warn_of,
+)
 from suffice.estimator import FittedParameters, row_wise
 from suffice.families.links import array_namespace
 from suffice.kernels.libraries import joined
@@ -337,8 +346,12 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         return codes.astype(np.float64)[:, None], ()
 
     def _settings(self) -> dict[str, Any]:
-        names = "family", "degree", "kernel", "l2", "max_iter", "tol"
-        return {name: getattr(self._params, name) for name in names}
+        return {name: getattr(self._params, name) for name in SETTINGS}
+
+    def scorer(self) -> LocalScorer:
+        """Return what predicts, without the estimator."""
+        check_is_fitted(self)
+        return LocalScorer(self._rows, self._settings(), self.bandwidth_)
 
     def _asked(self, X: Any, with_variance: bool = False) -> Answer:
         """Return the local fits at the queries; warn about queries far from all rows."""
@@ -389,24 +402,11 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
             model.leave_one_out_ = arrays["leave_one_out"]
         model.n_iter_ = len(arrays.get("leave_one_out", [None]))
         model._shape = tuple(settings["shape"])
-        _check_arrays(arrays, model.n_features_in_, model._shape)
         if model._params.family == "bernoulli" and (len(model.classes_) != 2 or model._shape):
             raise ValueError(f"family='bernoulli' needs two classes and one target; got {settings['classes']!r}")
-        model._rows = LocalRows.of(arrays["x"], arrays["y"], arrays.get("weight"), in_order=True)
+        model._rows = LocalRows.from_arrays(arrays, model.n_features_in_, math.prod(model._shape))
         return model
 
 
 def _read_part(model: LocallyWeightedRegression, reset: bool, piece: Piece) -> Piece:
     return {**piece, "X": validation.features(model, piece["X"], reset, accept_sparse=False)}
-
-
-def _check_arrays(arrays: Mapping[str, npt.NDArray[Any]], features: int, shape: tuple[int, ...]) -> None:
-    """Raise if the arrays of a file are not the rows, targets and weights of one model."""
-    rows = len(arrays["x"])
-    expected = {"x": (rows, features), "y": (rows, math.prod(shape)), "weight": (rows,)}
-    for name in expected.keys() & arrays.keys():
-        array = arrays[name]
-        if array.shape != expected[name] or array.dtype != np.float64:
-            raise ValueError(
-                f"{name} must hold float64 of shape {expected[name]}; it has {array.dtype} of shape {array.shape}"
-            )

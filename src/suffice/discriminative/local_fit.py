@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -10,8 +11,6 @@ from typing import Any, NamedTuple
 import array_api_compat
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_expit
-from sklearn.exceptions import ConvergenceWarning
 
 from suffice import validation
 from suffice.data.dataset import missing_targets, wrong_length
@@ -23,6 +22,8 @@ from suffice.kernels.libraries import is_foreign, is_sparse
 from suffice.kernels.neighbourhood import Neighbourhood
 from suffice.kernels.protocol import Kernels
 from suffice.statistics.base import FloatArray
+from suffice.store import Contents
+from suffice.store.parameters import decode_parameters
 from suffice.user_warnings import warn_user
 
 #: A direction is not identified if its residual given the others is less than this share of its size.
@@ -297,6 +298,8 @@ def warn_of(answer: Answer, bandwidth: float, max_iter: int) -> None:
         )
     lost = np.flatnonzero(~answer.converged)
     if lost.size:
+        from sklearn.exceptions import ConvergenceWarning  # slow to import, and few fits need it
+
         warn_user(
             f"the fits at {lost.size} of the {count} queries, the first of them X[{lost[0]}], have not converged after "
             f"max_iter={max_iter} steps: raise max_iter, l2 or tol",
@@ -405,6 +408,15 @@ def neighbours_together(x: FloatArray) -> npt.NDArray[np.intp]:
     return order
 
 
+def log_expit(log_odds: FloatArray) -> FloatArray:
+    """Return the logarithm of the probability with these log-odds.
+
+    >>> log_expit(np.array([0.0, -800.0]))
+    array([-6.93147181e-01, -8.00000000e+02])
+    """
+    return np.asarray(np.minimum(log_odds, 0.0) - np.log1p(np.exp(-np.abs(log_odds))))  # exponent <= 0: no overflow
+
+
 #: Largest number of leave-one-out queries, to choose a bandwidth or to estimate a variance.
 _ASKED = 2000
 
@@ -437,6 +449,19 @@ class LocalRows:
         y = xp.asarray(targets, device=device)
         scale = None if weight is None else xp.asarray(weight, device=device)
         return cls(Batch(x, y, scale), targets, np.ones(len(targets)) if weight is None else weight)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], features: int, targets: int) -> LocalRows:
+        """Return the rows that a model's file stores; raise if its arrays are not those of one model."""
+        rows = len(arrays["x"])
+        expected = {"x": (rows, features), "y": (rows, targets), "weight": (rows,)}
+        for name in expected.keys() & arrays.keys():
+            array = arrays[name]
+            if array.shape != expected[name] or array.dtype != np.float64:
+                raise ValueError(
+                    f"{name} must hold float64 of shape {expected[name]}; it has {array.dtype} of shape {array.shape}"
+                )
+        return cls.of(arrays["x"], arrays["y"], arrays.get("weight"), in_order=True)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the rows as a model's file stores them."""
@@ -528,3 +553,31 @@ class LocalRows:
         log_weight = self.ask(x, constant, high, engine, left_out=places).log_weight
         low = high * float(np.median(np.sqrt(-2 * log_weight)))
         return max(low, high * 1e-4), high
+
+
+#: Parameters of a local fit besides its bandwidth.
+SETTINGS = ("family", "degree", "kernel", "l2", "max_iter", "tol")
+
+
+@dataclass(frozen=True, eq=False)
+class LocalScorer:
+    """A fitted local regression: the rows, and how they are weighted at a query."""
+
+    rows: LocalRows
+    settings: Mapping[str, Any]  # values of SETTINGS
+    bandwidth: float
+
+    @classmethod
+    def of_contents(cls, contents: Contents) -> LocalScorer:
+        """Return the scorer of a LocallyWeightedRegression in a file."""
+        settings = contents.settings
+        given = decode_parameters(settings.get("fitted_parameters", settings["parameters"]))
+        if given["family"] not in ("gaussian", "bernoulli"):
+            raise ValueError(f"family must be 'gaussian' or 'bernoulli'; got {given['family']!r}")
+        rows = LocalRows.from_arrays(contents.arrays, int(settings["features"]), math.prod(settings["shape"]))
+        return cls(rows, {name: given[name] for name in SETTINGS}, float(settings["bandwidth"]))
+
+    def values(self, x: FloatArray) -> FloatArray:
+        """Return the fitted value at each query, or its log-odds, (n, t)."""
+        check_rows(x)
+        return self.rows.ask(x, self.settings, self.bandwidth, None).value

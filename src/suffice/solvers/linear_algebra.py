@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cholesky, eigh, solve_triangular
 
 from suffice import _native
 from suffice.statistics.base import FloatArray
@@ -68,6 +67,8 @@ class Symmetric:
             factor, pivot = _cholesky(scaled)
             if pivot > 16 * least:
                 return cls(scale, size, np.zeros(size, dtype=bool), factor, None, pivot)
+        from scipy.linalg import eigh  # slow to import, and few matrices need it
+
         values, vectors = eigh(scaled, check_finite=False)
         known = values > least * max(float(values.max(initial=0.0)), EPSILON)
         roots = vectors[:, known] / np.sqrt(values[known])
@@ -124,6 +125,8 @@ class Symmetric:
     def root(self) -> FloatArray:
         """Return R, (q, rank), for which R R' is the inverse, or the pseudo-inverse, and R' matrix R the identity."""
         if self._null is None:
+            from scipy.linalg import solve_triangular  # slow to import, and few matrices need it
+
             lower = solve_triangular(self._factor, np.eye(len(self.scale)), lower=True, check_finite=False)
             return np.asarray((lower / self.scale).T)
         roots = self._factor / self.scale[:, None]
@@ -144,6 +147,8 @@ class Symmetric:
 
 def _cholesky(matrix: FloatArray) -> tuple[FloatArray, float]:
     """Return the lower factor of a large matrix, and its smallest pivot; 0 if there is no factor."""
+    from scipy.linalg import cholesky  # slow to import, and few matrices need it
+
     try:
         factor = np.ascontiguousarray(cholesky(matrix, lower=True, check_finite=False))
     except np.linalg.LinAlgError:

@@ -25,6 +25,7 @@ from suffice.tables.predictors import Predictor, restore_predictor
 from suffice.tables.predictors.additive import AdditivePredictor
 from suffice.tables.predictors.linear import LinearPredictor
 from suffice.tables.predictors.naive_bayes import Description, subtract_statistics, to_cells
+from suffice.tables.predictors.summed import SummedPredictor
 from suffice.tables.prefetch import prefetch
 from suffice.tables.schema import Schema
 from suffice.tables.sources import open_table
@@ -145,10 +146,11 @@ class FittedTable(Stored):
     @property
     def noise_(self) -> float:
         """Root mean square of the residuals."""
-        statistics = getattr(self.estimator_, "statistics_", None)
-        if self.predictor_.model_type.exact and isinstance(statistics, NormalEquations):
-            coef = np.atleast_2d(self.estimator_.coef_)[0]
-            left = statistics.scatter[-1, -1] - statistics.xy[:, 0] @ coef
+        self._check_fitted()
+        statistics = self.predictor_.statistics if isinstance(self.predictor_, SummedPredictor) else None
+        if isinstance(statistics, NormalEquations):
+            scorer: Any = self.predictor_.scorer
+            left = statistics.scatter[-1, -1] - statistics.xy[:, 0] @ scorer.coef
             return float(np.sqrt(max(left, 0.0) / max(statistics.total, 1.0)))
         return self._noise
 

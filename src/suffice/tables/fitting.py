@@ -26,6 +26,7 @@ from suffice.tables.predictors import Predictor, make_predictor, to_probabilitie
 from suffice.tables.predictors.additive import AdditivePredictor
 from suffice.tables.predictors.linear import MEMORY, LinearPredictor
 from suffice.tables.predictors.naive_bayes import NaiveBayesPredictor
+from suffice.tables.predictors.summed import SummedPredictor
 from suffice.tables.pushdown.database import PushdownError, TableDatabase, choose_database, is_faster_in_database
 from suffice.tables.schema import Roles, Schema
 from suffice.tables.sources.base import HERE, Source, Watch
@@ -147,7 +148,7 @@ def _select_and_fit(model: FittedTable, found: scan.ScanResult, watch: Watch | N
     model.summed_, model.summed_note_ = found.where, found.note
     model.predictor_ = _fitted(model, model_type, best.penalty, found, sample, values)
     if model_type.is_tempered:
-        model.predictor_.inner = model.predictor_.inner.with_params(temperature=best.temperature)
+        model.predictor_.set_temperature(best.temperature)
     model._description = None if isinstance(model.predictor_, NaiveBayesPredictor) else found.description
     model.schema_, model.model_ = schema, model_type.name
     model._labels, model._bins = labels, found.bins
@@ -211,9 +212,9 @@ def _fitted(
     predictor.prepare(sample)
     if found.rows > sample.rows:
         predictor.extend_levels(found.description)
-    if found.sums is not None and isinstance(predictor, LinearPredictor) and model_type.exact:
+    if found.sums is not None and isinstance(predictor, SummedPredictor):
         if model.in_database or is_faster_in_database(predictor.design.width):
-            return found.sums.fit_linear(predictor, sample, values)
+            return found.sums.fit_linear(predictor)
         model.summed_ += f", of products {HERE}"
     if model_type.exact:
         return predictor.learn(found.all_rows())

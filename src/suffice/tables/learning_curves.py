@@ -209,8 +209,8 @@ def _fitted(
         folds = assign_folds(values, min(_FOLDS, len(values) // 2), np.random.default_rng(seed))
         trial = CrossValidation(block, values, folds, found.schema.task, found.labels)
         with suppress(ValueError, ArithmeticError):  # too few rows for cross-validation: a temperature of 1
-            temperature = fit_temperature(predict_held_out(model_type, 1.0, trial).scores, values, trial.weights)
-            model.inner = model.inner.with_params(temperature=temperature)
+            scores = predict_held_out(model_type, 1.0, trial).scores
+            model.set_temperature(fit_temperature(scores, values, trial.weights))
     return model
 
 

@@ -171,9 +171,9 @@ class TableModel(FittedTable, BaseEstimator):  # type: ignore[misc]
     def _merge_temperatures(self, one: TableModel, two: TableModel) -> None:
         """Set the temperature to the harmonic mean of those of two models, weighted by their rows."""
         if self.predictor_.model_type.is_tempered:
-            shares = [model.rows_ / model.predictor_.inner.joint_.temperature for model in (one, two)]
-            inner = self.predictor_.inner
-            self.predictor_.inner = inner.with_params(temperature=(one.rows_ + two.rows_) / sum(shares))
+            joints: list[Any] = [model.predictor_.scorer for model in (one, two)]
+            shares = [model.rows_ / joint.temperature for model, joint in zip((one, two), joints, strict=True)]
+            self.predictor_.set_temperature((one.rows_ + two.rows_) / sum(shares))
 
     def __radd__(self, other: Any) -> Self:
         """Add to 0, the start value of ``sum(models)``."""

@@ -28,7 +28,7 @@ from suffice.tables.errors import TableError
 from suffice.tables.predictors.additive import AdditivePredictor
 from suffice.tables.predictors.linear import LinearPredictor
 from suffice.tables.predictors.naive_bayes import NaiveBayesPredictor
-from suffice.tables.predictors.scorers import LinearMean, Scorer, scorer_of
+from suffice.tables.predictors.scorers import LinearMean, LinearScores, Scorer, scorer_of
 from suffice.tables.pushdown.columns import date_part_numbers, sql_date_part, term_columns
 from suffice.tables.schema import Feature, Field, Schema
 
@@ -134,7 +134,7 @@ def estimator_query(estimator: Any, scoring: Scoring, kinds: Sequence[str] = (),
         All classes, if the estimator has only some of them.
     """
     scorer = scorer_of(estimator)
-    if scorer is not None:
+    if isinstance(scorer, Joint | LinearScores | LinearMean | AdditiveScorer):
         return scorer_query(scorer, scoring, kinds, among)
     if hasattr(estimator, "_linear"):
         targets = len(estimator._linear()[0])
@@ -154,6 +154,7 @@ def scorer_query(scorer: Scorer, scoring: Scoring, kinds: Sequence[str] = (), am
         scores = class_scores(scorer.conditional, names, spoken, kinds)
         found = Posterior(scores, scorer.labels, scorer.log_prior, scorer.prior, scorer.temperature)
     else:
+        assert isinstance(scorer, LinearScores)
         k = len(scorer.coef)
         scores = Scores(spoken).linear(names, scorer.coef, scorer.intercept)
         found = Posterior(scores, scorer.labels, np.zeros(k), np.full(k, 1 / k), 1.0)

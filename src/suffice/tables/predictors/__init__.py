@@ -12,6 +12,7 @@ from suffice.tables.predictors.base import Effects, EncodedRows, Predictor, igno
 from suffice.tables.predictors.linear import LinearPredictor
 from suffice.tables.predictors.local import LocalPredictor
 from suffice.tables.predictors.naive_bayes import NaiveBayesPredictor
+from suffice.tables.predictors.summed import SummedPredictor
 from suffice.tables.predictors.text import TextPredictor
 
 __all__ = [
@@ -24,18 +25,21 @@ __all__ = [
     "to_probabilities",
 ]
 
-_CLASSES: tuple[type[Predictor], ...] = (
-    NaiveBayesPredictor,
-    LinearPredictor,
-    AdditivePredictor,
-    TextPredictor,
-    LocalPredictor,
-)
+#: Predictor of each encoding of the rows.
+_CLASSES: dict[str, type[Predictor]] = {
+    "cells": NaiveBayesPredictor,
+    "design": LinearPredictor,
+    "bins": AdditivePredictor,
+    "text": TextPredictor,
+    "near": LocalPredictor,
+}
 
 
 def make_predictor(model_type: ModelType, task: Task, labels: Labels, penalty: float = 1.0) -> Predictor:
     """Return an unfitted predictor of a model type."""
-    predictor = next(each for each in _CLASSES if model_type.reads in each.reads)(model_type, task, labels)
+    has_design_sums = model_type.reads == "design" and model_type.exact
+    kind = SummedPredictor if has_design_sums else _CLASSES[model_type.reads]
+    predictor = kind(model_type, task, labels)
     predictor.penalty = penalty
     return predictor
 

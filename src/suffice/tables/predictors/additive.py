@@ -37,7 +37,6 @@ class AdditivePredictor(Predictor):
     column is read as the presence of those words that are most informative about the target.
     """
 
-    reads = ("bins",)
     features: tuple[Feature, ...]
     words: dict[str, Words]  # of each text column: those that may be chosen, then those that are
     _columns: list[ColumnBins]  # of the features other than texts; then of the words

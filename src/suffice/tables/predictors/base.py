@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -68,7 +68,6 @@ class Predictor(ABC):
         The classes; empty if a number is predicted.
     """
 
-    reads: ClassVar[tuple[str, ...]]
     _inner: Any = None  # the estimator; None if it was not fitted, or is in a file and was not needed
     _stored: Contents | None = None  # contents of a file
     _stored_scorer: Scorer | None = None
@@ -84,7 +83,7 @@ class Predictor(ABC):
     def inner(self) -> Any:
         """The estimator; that of a file is loaded when it is first needed."""
         if self._inner is None and self._stored is not None:
-            self.inner = _load_estimator(self._stored)
+            self.inner = load_estimator(self._stored)
         return self._inner
 
     @inner.setter
@@ -126,6 +125,10 @@ class Predictor(ABC):
         """Return the probabilities of the classes, (n, k), or expected numbers, (n,)."""
         scores = self.scores(block)
         return to_probabilities(scores) if self.task == "classes" else scores
+
+    def set_temperature(self, temperature: float) -> None:
+        """Divide the scores of a generative model by a temperature."""
+        raise NotImplementedError
 
     # Updates and merges, only of models that are fitted from sums.
 
@@ -190,7 +193,8 @@ _PACKAGES = {
 }
 
 
-def _load_estimator(contents: Contents) -> Any:
+def load_estimator(contents: Contents) -> Any:
+    """Return the estimator that a file holds."""
     return getattr(import_module(_PACKAGES[contents.kind]), contents.kind)._from_contents(contents)
 
 

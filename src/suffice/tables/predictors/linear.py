@@ -19,9 +19,8 @@ from suffice.generative.joint import Joint
 from suffice.kernels.engine import engine_for
 from suffice.kernels.libraries import is_sparse
 from suffice.model_types import ModelType, Task
-from suffice.statistics import Labels, LostDigitsError, NormalEquations, Statistics
+from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
-from suffice.statistics.moments import EPSILON, ClassMoments
 from suffice.store import Contents
 from suffice.tables.design_matrix import (
     Design,
@@ -29,11 +28,9 @@ from suffice.tables.design_matrix import (
     Number,
     Words,
     build_design,
-    drop_unused_levels,
-    recentre_at_zero,
 )
 from suffice.tables.encoding import Block
-from suffice.tables.errors import TableError, digits_error
+from suffice.tables.errors import TableError
 from suffice.tables.predictors.base import Effects, EncodedRows, Predictor, ignore_warnings
 from suffice.tables.predictors.naive_bayes import Description
 from suffice.tables.predictors.scorers import LinearMean, LinearScores
@@ -57,47 +54,25 @@ _FEW = 128
 _START = 1 << 23
 #: Largest number of cells of a matrix that is encoded at a time in a pass.
 _PIECE = 1 << 20
-#: Largest size of the covariances of all classes, in bytes.
-_COVARIANCES = 1 << 30
 
 
 class LinearPredictor(Predictor):
-    """Models with linear predictors on a design matrix."""
+    """Regressions on a design matrix, fitted by solvers; :class:`SummedPredictor` is fitted from sums."""
 
-    reads = ("design",)
     design: Design
 
     def prepare(self, sample: Block) -> None:
         """Choose the columns of the design matrix."""
-        sums = self.model_type.exact
-        self.design = build_design(sample, text=not sums, apart=sums)
-        self._check_width()
+        self.design = build_design(sample, text=True)
         self.inner = _estimator(self.model_type, self.task, self.penalty)
         self.columns = self.design.width
-
-    def _check_width(self) -> None:
-        if self.model_type.exact and self.design.is_sparse:
-            raise TableError(
-                f"{self.model_type.name} would need {self.design.width} columns, which are too many for it"
-            )
-        needed = 8.0 * len(self.labels) * self.design.width**2
-        if self.model_type.name == "gda-full" and needed > _COVARIANCES:
-            raise TableError(
-                f"gda-full would hold {len(self.labels):,} covariances of {self.design.width:,} columns, "
-                f"{needed / 2**30:.1f} GiB: gda shares one"
-            )
 
     def extend_levels(self, description: Description) -> None:
         """Add columns for levels and missing cells that are not in the sample."""
         self.design = self.design.extend(description.levels(), description.gaps())
 
     def learn(self, rows: Iterable[EncodedRows]) -> Self:
-        """Fit to rows: block by block if the model has sums, else to the matrix of all rows."""
-        if self.model_type.exact:
-            for block, values in rows:
-                self.add(block, values)
-            self.finish_update()
-            return self
+        """Fit to the matrix of all rows."""
         with (
             stack_rows((self.design.encode(block), values, block.weights) for block, values in rows) as stacked,
             ignore_warnings(),
@@ -192,25 +167,6 @@ class LinearPredictor(Predictor):
         products = float(matrix.shape[0]) * parameters**2
         return not self.design.is_sparse and parameters <= _NEWTON and products <= _PRODUCTS
 
-    def learn_from_sums(self, sums: Callable[[Any], Statistics], sample: Block, values: npt.NDArray[Any]) -> Self:
-        """Fit from sums over all rows that a database computes, over the columns of this design.
-
-        Parameters
-        ----------
-        sums
-            Computes them: :class:`NormalEquations`, or the statistics that a function of the classes returns.
-        sample
-            Some rows, from which the estimator takes its features.
-        values
-            Their targets.
-        """
-        with ignore_warnings():
-            self.inner.partial_fit(self.design.encode(sample), self._targets(values))
-        what: Any = NormalEquations if self.task != "classes" else self.inner._summariser
-        self.inner = _with_contents(self.inner, self.labels, {"sum": sums(what)})
-        self.finish_update()
-        return self
-
     def scores(self, block: Block) -> FloatArray:
         """Return log-scores of the classes, (n, k), or expected numbers, (n,)."""
         matrix = self.design.encode(block)
@@ -276,57 +232,6 @@ class LinearPredictor(Predictor):
             level,
         )
 
-    # Updates and merges.
-
-    def add(self, block: Block, values: npt.NDArray[Any]) -> None:
-        """Add rows, which may have new levels and missing cells."""
-        self._change_design(self.design.extend_to_rows(block))
-        self._check_width()
-        with ignore_warnings():
-            self.inner.partial_fit(self.design.encode(block), self._targets(values), sample_weight=block.weights)
-
-    def remove(self, block: Block, values: npt.NDArray[Any]) -> float:
-        """Subtract rows exactly, and drop levels and missing indicators that no other row has."""
-        if self.design.extend_to_rows(block) is not self.design:
-            raise TableError(
-                "some of these rows have cells that were never learned: forget only rows that were learned"
-            )
-        weights = np.ones(block.rows) if block.weights is None else block.weights
-        gone, weight = weights @ self.design.encode(block), float(weights.sum())
-        rows, mean, _ = _totals(self.inner.statistics_)
-        left = np.maximum(rows * mean - gone, 0.0) / max(rows - weight, 1e-300)
-        spans = self.design.spans
-        terms = (drop_unused_levels(term, rows - weight, left[spans[term.feature]]) for term in self.design.terms)
-        self._change_design(Design(self.design.features, tuple(map(recentre_at_zero, terms))))
-        self.inner.__dict__.pop("digits_lost_", None)
-        try:
-            self.inner.forget(self.design.encode(block), self._targets(values), sample_weight=block.weights)
-        except LostDigitsError as error:
-            names = [term.feature for term in self.design.terms for _ in term.names]
-            raise digits_error([*names, "the target"][error.place[0]]) from None
-        return float(self.inner.digits_lost_)
-
-    def finish_update(self) -> None:
-        """Restandardise the sums by the means and variances of all rows."""
-        self._change_design(self.design.restandardise(*_totals(self.inner.statistics_)))
-
-    def _change_design(self, design: Design) -> None:
-        """Transform the sums to the columns of another design."""
-        if design is self.design or design.terms == self.design.terms:
-            return
-        if self.inner.__sklearn_is_fitted__():
-            self.inner = _with_design(self.inner, self.design, design)
-        self.design = design
-
-    def merge(self, other: Any) -> Predictor:
-        """Return the model of the rows of both, in the union of their designs."""
-        both = LinearPredictor(self.model_type, self.task, self.labels.union(other.labels)[0])
-        both.design = self.design.union(other.design)
-        both.inner = _with_design(self.inner, self.design, both.design) + _with_design(
-            other.inner, other.design, both.design
-        )
-        return both
-
     def _targets(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the targets as the estimator takes them."""
         return values if self.task != "classes" else np.asarray(np.array(self.labels.names)[values])
@@ -376,30 +281,6 @@ def _times(matrix: Any, row: FloatArray) -> Any:
     return matrix.multiply(row[None, :]) if hasattr(matrix, "multiply") else matrix * row
 
 
-def _totals(statistics: Any) -> tuple[float, FloatArray, FloatArray]:
-    """Return the number of rows, and the mean and variance of each column."""
-    if isinstance(statistics, NormalEquations):
-        rows = statistics.total
-        return rows, statistics.mean_x, np.diagonal(statistics.xx) / max(rows, 1e-300)
-    weights = statistics.weights
-    rows = float(weights.sum())
-    mean = weights @ statistics.mean / rows
-    spread = statistics.spread if statistics.spread.ndim == 2 else statistics.spread.sum(axis=0)
-    between = weights @ (statistics.mean - mean) ** 2
-    return rows, mean, (np.diagonal(spread) + between) / rows
-
-
-def _with_design(inner: Any, design: Design, target: Design) -> Any:
-    """Return a model with its sums transformed to the columns of another design."""
-    if design.terms == target.terms:
-        return inner
-    A, b = design.map_to(target)
-    contents = inner._contents()
-    statistics = {name: transform_statistics(each, A, b) for name, each in contents.statistics.items()}
-    settings = {**contents.settings, "features": target.width}
-    return type(inner)._from_contents(Contents(contents.kind, settings, statistics, contents.arrays))
-
-
 def _with_contents(inner: Any, labels: Labels, statistics: Mapping[str, Statistics]) -> Any:
     """Return the model with other classes, if it has any, and other sums."""
     contents = inner._contents()
@@ -410,17 +291,10 @@ def _with_contents(inner: Any, labels: Labels, statistics: Mapping[str, Statisti
 
 
 def _estimator(model_type: ModelType, task: Task, penalty: float) -> Any:
-    from suffice import discriminative, generative
+    from suffice import discriminative
 
-    match model_type.name:
-        case "gda":
-            return generative.GDA(covariance="tied", shrinkage="oas")
-        case "gda-full":
-            return generative.GDA(covariance="full", shrinkage="oas")
-        case "linear":
-            return discriminative.LinearRegression()
-        case "softmax":
-            return discriminative.SoftmaxRegression(C=1 / penalty, tol=_CLOSE, inference=False)
+    if model_type.name == "softmax":
+        return discriminative.SoftmaxRegression(C=1 / penalty, tol=_CLOSE, inference=False)
     if task == "counts":
         return discriminative.GLM("poisson", l2=penalty, tol=_CLOSE, inference=False)
     return discriminative.LogisticRegression(C=1 / penalty, tol=_CLOSE, inference=False)
@@ -473,35 +347,3 @@ def _put(held: list[Any], file: IO[bytes]) -> None:
     for matrix in held:
         np.ascontiguousarray(matrix).tofile(file)
     held.clear()
-
-
-def transform_statistics(statistics: Statistics, A: FloatArray, b: FloatArray) -> Statistics:
-    """Return the sums over rows A x + b, given the sums over rows x: moments of classes, or normal equations.
-
-    Examples
-    --------
-    >>> line = NormalEquations(3.0, np.array([1.0, 5.0]), np.array([[2.0, 4.0], [4.0, 8.0]]), 1)
-    >>> moved = transform_statistics(line, np.array([[2.0]]), np.array([1.0]))
-    >>> moved.mean.tolist(), moved.xx.tolist()
-    ([3.0, 5.0], [[8.0]])
-    """
-    if isinstance(statistics, NormalEquations):
-        targets = np.eye(statistics.targets)
-        zeros = np.zeros((len(A), statistics.targets))
-        whole = np.block([[A, zeros], [np.zeros((statistics.targets, A.shape[1])), targets]])
-        mean = _moved_mean(statistics.mean, whole, np.concatenate([b, np.zeros(statistics.targets)]))
-        return replace(statistics, mean=mean, scatter=_symmetric(whole @ statistics.scatter @ whole.T))
-    assert isinstance(statistics, ClassMoments)
-    known = statistics.weights > 0
-    mean = np.where(known[:, None], _moved_mean(statistics.mean, A, b), 0.0)
-    return replace(statistics, mean=mean, spread=_symmetric(A @ statistics.spread @ A.T))
-
-
-def _moved_mean(mean: FloatArray, A: FloatArray, b: FloatArray) -> FloatArray:
-    """Return means of rows A x + b; means within rounding error of 0 are set to 0."""
-    moved = mean @ A.T + b
-    return np.where(np.abs(moved) <= 8 * EPSILON * (np.abs(mean) @ np.abs(A.T) + np.abs(b)), 0.0, moved)
-
-
-def _symmetric(matrix: FloatArray) -> FloatArray:
-    return np.asarray((matrix + np.swapaxes(matrix, -1, -2)) / 2)

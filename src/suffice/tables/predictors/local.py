@@ -21,7 +21,6 @@ _NEAR = 10
 class LocalPredictor(Predictor):
     """Locally weighted regression, which reads the rows around a query."""
 
-    reads = ("near",)
     design: Design
 
     def prepare(self, sample: Block) -> None:
@@ -51,10 +50,12 @@ class LocalPredictor(Predictor):
 
     def scores(self, block: Block) -> FloatArray:
         """Return log-scores of the classes, (n, 2), or expected numbers, (n,)."""
-        with ignore_warnings():
-            if self.task == "classes":
-                return np.asarray(self.inner.predict_log_proba(self.design.encode(block)))
-            return np.asarray(self.inner.predict(self.design.encode(block)))
+        from suffice.discriminative.local_fit import LocalScorer, log_expit
+
+        scorer = self.scorer
+        assert isinstance(scorer, LocalScorer)
+        found = scorer.values(self.design.encode(block))
+        return log_expit(np.hstack([-found, found])) if self.task == "classes" else found[:, 0]
 
     def settings(self) -> dict[str, Any]:
         """Return the design."""

@@ -231,7 +231,6 @@ class Description(Stored):
 class NaiveBayesPredictor(Predictor):
     """Naive Bayes on the cells, without a design matrix."""
 
-    reads = ("cells",)
     _inner: Description
 
     @property
@@ -243,6 +242,10 @@ class NaiveBayesPredictor(Predictor):
     def estimator(self) -> Any:
         """The estimator, with the sums of the description."""
         return self._inner.estimator()
+
+    def set_temperature(self, temperature: float) -> None:
+        """Divide the scores by a temperature."""
+        self.inner = self.inner.with_params(temperature=temperature)
 
     def prepare(self, sample: Block) -> None:
         """Do nothing: there is no encoding to choose."""

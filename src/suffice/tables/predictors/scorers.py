@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
@@ -18,11 +18,14 @@ from suffice.discriminative.coefficients import (
 from suffice.families.links import LARGEST_EXPONENT
 from suffice.generative.correlated import STRUCTURES, estimate_gaussians
 from suffice.generative.joint import Joint
-from suffice.statistics import Labels
+from suffice.statistics import Labels, NormalEquations
 from suffice.statistics.base import FloatArray
 from suffice.statistics.moments import ClassMoments
 from suffice.store import Contents, check_shapes
 from suffice.store.parameters import decode_parameters
+
+if TYPE_CHECKING:
+    from suffice.discriminative.local_fit import LocalScorer
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +60,7 @@ class LinearMean:
         return np.asarray(eta if self.link == "identity" else np.exp(np.minimum(eta, LARGEST_EXPONENT)))
 
 
-Scorer = Joint | LinearScores | LinearMean | AdditiveScorer
+Scorer = Union[Joint, LinearScores, LinearMean, AdditiveScorer, "LocalScorer"]
 
 
 def scorer_of(estimator: Any) -> Scorer | None:
@@ -66,8 +69,8 @@ def scorer_of(estimator: Any) -> Scorer | None:
         joint: Joint = estimator.joint_
         return joint
     if hasattr(estimator, "scorer"):
-        additive: AdditiveScorer = estimator.scorer()
-        return additive
+        own: AdditiveScorer | LocalScorer = estimator.scorer()
+        return own
     if hasattr(estimator, "class_coefficients"):
         return LinearScores(Labels.of(estimator.classes_), *estimator.class_coefficients())
     if hasattr(estimator, "_linear") and len((linear := estimator._linear())[0]) == 1:
@@ -92,6 +95,12 @@ def read_scorer(contents: Contents) -> Scorer | None:
             return _read_discriminant(contents)
         case "AdditiveClassifier" | "AdditiveRegressor":
             return AdditiveScorer.of_contents(contents)
+        case "LocallyWeightedRegression":
+            from suffice.discriminative.local_fit import LocalScorer  # few models need it
+
+            return LocalScorer.of_contents(contents)
+        case "LinearRegression" if not contents.arrays:  # estimated from the sums alone
+            return _read_least_squares(contents)
         case "LogisticRegression" | "SoftmaxRegression" if "coef" not in contents.arrays:  # none was assigned
             return _read_coefficients(contents)
     return None
@@ -116,6 +125,18 @@ def _read_coefficients(contents: Contents) -> LinearScores:
     if len(coef) != len(labels):
         raise ValueError(f"theta has {theta.shape[1]} columns for the classes {list(labels)!r}")
     return LinearScores(labels, coef, intercept)
+
+
+def _read_least_squares(contents: Contents) -> LinearMean | None:
+    statistics, given = contents.statistics["sum"], _fitted_parameters(contents.settings)
+    if not given["fit_intercept"] or given["positive"] or given["solver"] != "normal":
+        return None
+    if not isinstance(statistics, NormalEquations) or statistics.targets != 1:
+        raise ValueError(f"the sum must be NormalEquations of one target; it is a {type(statistics).__name__}")
+    from suffice.discriminative.normal_equations import solve_normal_equations  # with all solvers; few models need it
+
+    theta = solve_normal_equations(statistics, intercept=True).theta[:, 0]
+    return LinearMean(theta[1:], float(theta[0]), "identity")
 
 
 def _read_discriminant(contents: Contents) -> Joint | None:

@@ -18,8 +18,6 @@ from suffice.tables.predictors.base import EncodedRows, Predictor
 class TextPredictor(Predictor):
     """Text classifiers."""
 
-    reads = ("text",)
-
     def prepare(self, sample: Block) -> None:
         """Raise if there is no text column."""
         from suffice.text import TextClassifier

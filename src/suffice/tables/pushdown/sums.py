@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from suffice.kernels import Batch
 from suffice.kernels.sql.dialect import quoted
@@ -26,9 +25,9 @@ from suffice.statistics import (
 )
 from suffice.statistics.base import FloatArray
 from suffice.tables.design_matrix import Design
-from suffice.tables.encoding import Bins, Block, KindError, Targets
+from suffice.tables.encoding import Bins, KindError, Targets
 from suffice.tables.errors import TableError, kind_cure
-from suffice.tables.predictors.linear import LinearPredictor
+from suffice.tables.predictors.summed import SummedPredictor
 from suffice.tables.pushdown.columns import SqlColumns, term_columns
 from suffice.tables.pushdown.database import TableDatabase
 from suffice.tables.schema import Feature, Schema
@@ -181,9 +180,9 @@ class DatabaseSums:
 
     # Matrices.
 
-    def fit_linear(self, predictor: LinearPredictor, sample: Block, values: npt.NDArray[Any]) -> LinearPredictor:
+    def fit_linear(self, predictor: SummedPredictor) -> SummedPredictor:
         """Fit a model with a linear predictor, whose columns are chosen, from sums over all rows."""
-        return predictor.learn_from_sums(lambda what: self._sum_design(what, predictor.design), sample, values)
+        return predictor.learn_from_sums(lambda what: self._sum_design(what, predictor.design))
 
     def _sum_design(self, what: Any, design: Design) -> Statistics:
         """Return the sums over the rows of the design matrix."""

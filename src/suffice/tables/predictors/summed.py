@@ -1,0 +1,239 @@
+"""Predictors from sums over a design matrix: Gaussian discriminants and least squares, without their estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice import validation
+from suffice.generative.correlated import STRUCTURES
+from suffice.kernels import Batch
+from suffice.kernels.engine import engine_for
+from suffice.statistics import Labels, LostDigitsError, NormalEquations, Statistics
+from suffice.statistics.base import FloatArray
+from suffice.statistics.moments import EPSILON, ClassMoments
+from suffice.store import Contents
+from suffice.tables.design_matrix import Design, build_design, drop_unused_levels, recentre_at_zero
+from suffice.tables.encoding import Block
+from suffice.tables.errors import TableError, digits_error
+from suffice.tables.predictors.base import EncodedRows, Predictor, load_estimator
+from suffice.tables.predictors.linear import LinearPredictor
+from suffice.tables.predictors.scorers import read_scorer
+
+#: Largest size of the covariances of all classes, in bytes.
+_COVARIANCES = 1 << 30
+#: Parameters of the estimator of each model that the scores depend on, as a file has them.
+_PARAMETERS: dict[str, dict[str, Any]] = {
+    "gda": {"covariance": "tied", "shrinkage": "oas", "priors": None, "unbiased": False, "temperature": 1.0},
+    "gda-full": {"covariance": "full", "shrinkage": "oas", "priors": None, "unbiased": False, "temperature": 1.0},
+    "linear": {"solver": "normal", "fit_intercept": True, "positive": False},
+}
+
+
+class SummedPredictor(LinearPredictor):
+    """Models that are fitted from sums over a design matrix, and so updated and merged exactly.
+
+    It holds the sums as a file of the estimator does; the estimator is loaded when it is asked for.
+    """
+
+    @property
+    def inner(self) -> Any:
+        """The estimator of the same sums."""
+        if self._inner is None and self._stored is not None:
+            self._inner = load_estimator(self._stored)
+        return self._inner
+
+    @inner.setter
+    def inner(self, estimator: Any) -> None:
+        self._set_contents(estimator._contents())
+        self._inner = estimator
+
+    @property
+    def statistics(self) -> Any:
+        """The sums: moments of classes, or normal equations; None before the first rows."""
+        return None if self._stored is None else self._stored.statistics["sum"]
+
+    def _set_contents(self, contents: Contents) -> None:
+        self._stored, self._stored_scorer, self._inner = contents, read_scorer(contents), None
+
+    def _set_statistics(self, statistics: Any, **settings: Any) -> None:
+        """Replace the sums, and some settings of the file."""
+        known = {} if self._stored is None else dict(self._stored.settings)
+        known = {"parameters": _PARAMETERS[self.model_type.name], "feature_names": None, **known}
+        if self.task == "classes":
+            names = list(statistics.labels)
+            kind = validation.classes_array(statistics.labels, np.array(names)).dtype.kind
+            known = {"chosen": {}, "classes_fixed": False, "digits_lost": 0.0, **known}
+            known["classes"] = {"names": names, "dtype": kind}
+        else:
+            known = {"one_target": True, "pace": None, **known, "observations": None}
+        known |= {"features": statistics.features, **settings}
+        self._set_contents(
+            Contents("GDA" if self.task == "classes" else "LinearRegression", known, {"sum": statistics}, {})
+        )
+
+    def set_temperature(self, temperature: float) -> None:
+        """Divide the scores by a temperature."""
+        assert self._stored is not None
+        names = ("parameters", "fitted_parameters")
+        given = {name: self._stored.settings[name] for name in names if name in self._stored.settings}
+        changed = {name: {**each, "temperature": float(temperature)} for name, each in given.items()}
+        self._set_contents(replace(self._stored, settings={**self._stored.settings, **changed}))
+
+    def prepare(self, sample: Block) -> None:
+        """Choose the columns of the design matrix."""
+        self.design = build_design(sample, text=False, apart=True)
+        self._check_width()
+        self.columns = self.design.width
+
+    def _check_width(self) -> None:
+        if self.design.is_sparse:
+            raise TableError(
+                f"{self.model_type.name} would need {self.design.width} columns, which are too many for it"
+            )
+        needed = 8.0 * len(self.labels) * self.design.width**2
+        if self.model_type.name == "gda-full" and needed > _COVARIANCES:
+            raise TableError(
+                f"gda-full would hold {len(self.labels):,} covariances of {self.design.width:,} columns, "
+                f"{needed / 2**30:.1f} GiB: gda shares one"
+            )
+
+    def learn(self, rows: Iterable[EncodedRows]) -> Self:
+        """Fit the model to blocks of rows."""
+        for block, values in rows:
+            self.add(block, values)
+        self.finish_update()
+        return self
+
+    def learn_from_sums(self, sums: Callable[[Any], Statistics]) -> Self:
+        """Fit from sums over all rows that a database computes, over the columns of this design.
+
+        Parameters
+        ----------
+        sums
+            Computes them: :class:`NormalEquations`, or the statistics that a function of the classes returns.
+        """
+        self._set_statistics(sums(NormalEquations if self.task != "classes" else self._moments.over))
+        self.finish_update()
+        return self
+
+    @property
+    def _moments(self) -> type[Statistics]:
+        """The moments that the covariances are estimated from."""
+        return STRUCTURES[_PARAMETERS[self.model_type.name]["covariance"]].moments
+
+    def _sum(self, block: Block, values: npt.NDArray[Any]) -> Statistics:
+        """Return the sums over rows; a class that none of them has is not in them."""
+        matrix = self.design.encode(block)
+        if self.task != "classes":
+            summariser, y = NormalEquations.over(), np.asarray(values, dtype=np.float64)
+        else:
+            present, y = np.unique(values, return_inverse=True)
+            summariser = self._moments.over(Labels(tuple(self.labels.names[code] for code in present)))
+        found: Statistics = engine_for(None, matrix).accumulate(summariser, Batch(matrix, y, block.weights))
+        return found
+
+    # Updates and merges.
+
+    def add(self, block: Block, values: npt.NDArray[Any]) -> None:
+        """Add rows, which may have new levels and missing cells."""
+        self._change_design(self.design.extend_to_rows(block))
+        self._check_width()
+        more = self._sum(block, values)
+        self._set_statistics(more if self.statistics is None else self.statistics + more)
+
+    def remove(self, block: Block, values: npt.NDArray[Any]) -> float:
+        """Subtract rows exactly, and drop levels and missing indicators that no other row has."""
+        if self.design.extend_to_rows(block) is not self.design:
+            raise TableError(
+                "some of these rows have cells that were never learned: forget only rows that were learned"
+            )
+        weights = np.ones(block.rows) if block.weights is None else block.weights
+        gone, weight = weights @ self.design.encode(block), float(weights.sum())
+        rows, mean, _ = _totals(self.statistics)
+        left = np.maximum(rows * mean - gone, 0.0) / max(rows - weight, 1e-300)
+        spans = self.design.spans
+        terms = (drop_unused_levels(term, rows - weight, left[spans[term.feature]]) for term in self.design.terms)
+        self._change_design(Design(self.design.features, tuple(map(recentre_at_zero, terms))))
+        try:
+            removal = self.statistics.remove(self._sum(block, values))
+        except LostDigitsError as error:
+            names = [term.feature for term in self.design.terms for _ in term.names]
+            raise digits_error([*names, "the target"][error.place[0]]) from None
+        lost = float(removal.digits_lost)
+        self._set_statistics(removal.left, **({"digits_lost": lost} if self.task == "classes" else {}))
+        return lost
+
+    def finish_update(self) -> None:
+        """Restandardise the sums by the means and variances of all rows."""
+        self._change_design(self.design.restandardise(*_totals(self.statistics)))
+
+    def _change_design(self, design: Design) -> None:
+        """Transform the sums to the columns of another design."""
+        if design is self.design or design.terms == self.design.terms:
+            return
+        if self.statistics is not None:
+            self._set_statistics(_with_design(self.statistics, self.design, design))
+        self.design = design
+
+    def merge(self, other: Any) -> Predictor:
+        """Return the model of the rows of both, in the union of their designs."""
+        both = SummedPredictor(self.model_type, self.task, self.labels.union(other.labels)[0])
+        both.design, both._stored = self.design.union(other.design), self._stored
+        mine, theirs = (_with_design(each.statistics, each.design, both.design) for each in (self, other))
+        both._set_statistics(mine + theirs)
+        return both
+
+
+def _totals(statistics: Any) -> tuple[float, FloatArray, FloatArray]:
+    """Return the number of rows, and the mean and variance of each column."""
+    if isinstance(statistics, NormalEquations):
+        rows = statistics.total
+        return rows, statistics.mean_x, np.diagonal(statistics.xx) / max(rows, 1e-300)
+    weights = statistics.weights
+    rows = float(weights.sum())
+    mean = weights @ statistics.mean / rows
+    spread = statistics.spread if statistics.spread.ndim == 2 else statistics.spread.sum(axis=0)
+    between = weights @ (statistics.mean - mean) ** 2
+    return rows, mean, (np.diagonal(spread) + between) / rows
+
+
+def _with_design(statistics: Any, design: Design, target: Design) -> Any:
+    """Return sums transformed to the columns of another design."""
+    return statistics if design.terms == target.terms else transform_statistics(statistics, *design.map_to(target))
+
+
+def transform_statistics(statistics: Statistics, A: FloatArray, b: FloatArray) -> Statistics:
+    """Return the sums over rows A x + b, given the sums over rows x: moments of classes, or normal equations.
+
+    Examples
+    --------
+    >>> line = NormalEquations(3.0, np.array([1.0, 5.0]), np.array([[2.0, 4.0], [4.0, 8.0]]), 1)
+    >>> moved = transform_statistics(line, np.array([[2.0]]), np.array([1.0]))
+    >>> moved.mean.tolist(), moved.xx.tolist()
+    ([3.0, 5.0], [[8.0]])
+    """
+    if isinstance(statistics, NormalEquations):
+        targets = np.eye(statistics.targets)
+        zeros = np.zeros((len(A), statistics.targets))
+        whole = np.block([[A, zeros], [np.zeros((statistics.targets, A.shape[1])), targets]])
+        mean = _moved_mean(statistics.mean, whole, np.concatenate([b, np.zeros(statistics.targets)]))
+        return replace(statistics, mean=mean, scatter=_symmetric(whole @ statistics.scatter @ whole.T))
+    assert isinstance(statistics, ClassMoments)
+    known = statistics.weights > 0
+    mean = np.where(known[:, None], _moved_mean(statistics.mean, A, b), 0.0)
+    return replace(statistics, mean=mean, spread=_symmetric(A @ statistics.spread @ A.T))
+
+
+def _moved_mean(mean: FloatArray, A: FloatArray, b: FloatArray) -> FloatArray:
+    """Return means of rows A x + b; means within rounding error of 0 are set to 0."""
+    moved = mean @ A.T + b
+    return np.where(np.abs(moved) <= 8 * EPSILON * (np.abs(mean) @ np.abs(A.T) + np.abs(b)), 0.0, moved)
+
+
+def _symmetric(matrix: FloatArray) -> FloatArray:
+    return np.asarray((matrix + np.swapaxes(matrix, -1, -2)) / 2)
