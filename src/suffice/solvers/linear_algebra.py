@@ -67,9 +67,7 @@ class Symmetric:
             factor, pivot = _cholesky(scaled)
             if pivot > 16 * least:
                 return cls(scale, size, np.zeros(size, dtype=bool), factor, None, pivot)
-        from scipy.linalg import eigh  # slow to import, and few matrices need it
-
-        values, vectors = eigh(scaled, check_finite=False)
+        values, vectors = np.linalg.eigh(scaled)
         known = values > least * max(float(values.max(initial=0.0)), EPSILON)
         roots = vectors[:, known] / np.sqrt(values[known])
         # The null space of the scaled columns, in the coordinates of the columns.
@@ -147,10 +145,8 @@ class Symmetric:
 
 def _cholesky(matrix: FloatArray) -> tuple[FloatArray, float]:
     """Return the lower factor of a large matrix, and its smallest pivot; 0 if there is no factor."""
-    from scipy.linalg import cholesky  # slow to import, and few matrices need it
-
     try:
-        factor = np.ascontiguousarray(cholesky(matrix, lower=True, check_finite=False))
+        factor: FloatArray = np.linalg.cholesky(matrix).astype(np.float64, copy=False)
     except np.linalg.LinAlgError:
         return matrix, 0.0
     return factor, float(np.diagonal(factor).min()) ** 2

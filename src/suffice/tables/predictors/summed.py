@@ -129,13 +129,13 @@ class SummedPredictor(LinearPredictor):
     def _sum(self, block: Block, values: npt.NDArray[Any]) -> Statistics:
         """Return the sums over rows; a class that none of them has is not in them."""
         matrix = self.design.encode(block)
+        engine = engine_for(None, matrix)
         if self.task != "classes":
-            summariser, y = NormalEquations.over(), np.asarray(values, dtype=np.float64)
-        else:
-            present, y = np.unique(values, return_inverse=True)
-            summariser = self._moments.over(Labels(tuple(self.labels.names[code] for code in present)))
-        found: Statistics = engine_for(None, matrix).accumulate(summariser, Batch(matrix, y, block.weights))
-        return found
+            y = np.asarray(values, dtype=np.float64)
+            return engine.accumulate(NormalEquations.over(), Batch(matrix, y, block.weights))
+        present, codes = np.unique(values, return_inverse=True)
+        labels = Labels(tuple(self.labels.names[code] for code in present))
+        return engine.accumulate(self._moments.over(labels), Batch(matrix, codes, block.weights))
 
     # Updates and merges.
 
