@@ -596,6 +596,11 @@ class Evaluation:
         }
         return {"Poisson deviance": means.get("deviance", 0.0), **found} if self.task == "counts" else found
 
+    def accuracy_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the limits of the accuracy, of classes; rows count equally if they have weights, too."""
+        share = float(np.trace(self.confusion)) / (self.weight or 1.0)
+        return binomial_interval(share * self.rows, self.rows, level)
+
     def calibration_error(self) -> float:
         """Return the expected calibration error of the predicted class; 0 without rows."""
         return calibration_error(calibration_curve(self.calibration)) if self.rows else 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 from typing import Any
 from xml.etree import ElementTree
 
@@ -38,11 +39,23 @@ def test_curves_as_a_table(houses: Path, found: Any) -> None:
         cells = ran.lines[2 + place].replace("◂", "").split()
         assert cells[0] == f"{size:,}"
         assert [float(cell) for cell in cells[1:]] == pytest.approx(
-            [found["curves"][name][place] for name in ("nb", "logistic")], abs=1e-3
+            [*(found["curves"][name][place] for name in ("nb", "logistic")), found["baseline"][place]], abs=1e-3
         )
     assert all(line == line.rstrip() for line in ran.lines)
     assert "-o curves.svg" in ran.err
     assert done("compare", houses, "-t", "sold_fast", *LEAST, "-q").err == ""
+
+
+def test_models_that_guess_and_columns_that_leak_are_named(tmp_path: Path) -> None:
+    random = Random(0)
+    rows = [f"{random.random()},{random.choice(['yes', 'no'])}" for _ in range(300)]
+    several = ("-t", "y", "-m", "nb", "--sizes", "2", "--repeats", "8")
+    guess = done("compare", written(tmp_path / "t.csv", "x,y\n" + "\n".join(rows)), *several)
+    assert "no better than guessing" in guess.out
+    rows = [f"{row},{row.split(',')[1] == 'yes'}" for row in rows]
+    leak = done("compare", written(tmp_path / "t.csv", "x,y,paid\n" + "\n".join(rows)), *several)
+    assert "column 'paid' is a copy of the target 'y'" in leak.err
+    assert "no better than guessing" not in leak.out
 
 
 def test_the_same_seed_gives_the_same_curves(houses: Path) -> None:

@@ -43,6 +43,12 @@ def test_a_column_that_predicts_classes_alone_is_named() -> None:
     assert "--ignore fee" in warning.message
 
 
+def test_a_number_that_orders_the_rows_by_their_class_is_named() -> None:
+    rows = table().sort_values("y").assign(ticket=np.arange(300) * 7 % 11 + np.arange(300) * 50)
+    model = suffice.fit(rows, "y", "nb")
+    assert [(each.code, each.column) for each in model.warnings_] == [("near-perfect-column", "ticket")]
+
+
 def test_a_linear_function_of_a_number_is_named() -> None:
     rows = table()
     assert found(rows.assign(fahrenheit=32 + 1.8 * rows.x), "x", "linear") == {"target-copy": "fahrenheit"}

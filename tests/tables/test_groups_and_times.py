@@ -78,6 +78,14 @@ def test_times_may_be_dates_of_a_file_or_numbers(of: object, tmp_path: Path) -> 
     assert ran["time"] == "day"
 
 
+def test_rows_before_the_first_one_of_a_class_are_not_held_out() -> None:
+    rows = drift().sort_values("day")
+    rows["y"] = np.where(np.arange(400) < 170, "up", rows.y)
+    found = suffice.fit(rows, "y", "logistic", time="day").candidates_[0]
+    assert not found.why
+    assert found.rows == 160
+
+
 def test_files_of_duckdb_have_groups(tmp_path: Path) -> None:
     rows = customers()
     duckdb.sql(f"copy (select *, 'c' || customer as person from rows) to '{tmp_path / 't.csv'}'")

@@ -22,7 +22,7 @@ def test_a_class_that_is_never_predicted_is_named() -> None:
     model = suffice.fit(rare(), "y", "logistic")
     (warning,) = [each for each in model.warnings_ if each.code == "never-predicted"]
     assert warning.value == pytest.approx(0.03)
-    assert "never predicts y = 'fraud'" in warning.message
+    assert "y = 'fraud' is never predicted for held-out rows" in warning.message
     assert "12 of them (3.0%)" in warning.message
 
 
@@ -75,6 +75,12 @@ def test_recall_and_base_rate_are_printed(tmp_path: Path) -> None:
     ran = done("fit", tmp_path / "t.csv", "-t", "y", "-m", "logistic", "-o", tmp_path / "m")
     assert "base rate 97.0 % (fine)" in ran.out
     assert "recall: fine 100.0 %, fraud 0.0 %" in ran.out
-    measures = done("evaluate", tmp_path / "m", tmp_path / "t.csv", "--json").json["measures"]
+    ran = done("evaluate", tmp_path / "m", tmp_path / "t.csv", "--json")
+    assert "as many rows of each class as the model was fitted to" in ran.err
+    assert "y = 'fraud' is never predicted" in ran.err
+    assert [each["code"] for each in ran.json["warnings"]] == ["training-rows", "never-predicted"]
+    low, high = ran.json["intervals"]["accuracy"]
+    assert 0.94 < low < 0.97 < high < 0.99
+    measures = ran.json["measures"]
     assert measures["base rate"] == pytest.approx(0.97)
     assert 0.04 < measures["PR AUC"] < 0.6

@@ -96,9 +96,12 @@ def compare(
             watch=watch,
         )
     display = LearningCurveDisplay(found.sizes, found.curves, found.spreads, measure=found.measure)
+    for each in found.warnings:
+        say(each.message, "warning")
     if as_json:
         crossings = [each._asdict() for each in display.crossings]
-        show_json({**vars(found), "crossings": crossings, "best": found.best})
+        warnings = [vars(each) for each in found.warnings]
+        show_json({**vars(found), "warnings": warnings, "crossings": crossings, "best": found.best})
     else:
         _show(found, display.crossings)
     if output is not None:
@@ -140,13 +143,14 @@ def _show(found: Any, crossings: Any) -> None:
             [
                 f"{size:,}",
                 *(("–  " if not math.isfinite(c) else f"{c:.4g}{' ◂' if c == least else '  '}") for c in cells),
+                f"{found.baseline[place]:.4g}",
             ]
         )
     kinds = {name: "generative" if found.generative[name] else "discriminative" for name in names}
     print_line(
         f"{found.measure} on held-out rows, by number of training rows ({found.rows:,} rows in the table)", "bold"
     )
-    show_table(["rows", *names], rows)
+    show_table(["rows", *names, "baseline"], rows)
     for kind in ("generative", "discriminative"):
         print_line(f"  {kind}: {', '.join(name for name in names if kinds[name] == kind) or 'none'}", "dim")
     print_line()
@@ -155,4 +159,7 @@ def _show(found: Any, crossings: Any) -> None:
         print_line(f"{each.one} and {each.other} cross at about {each.size:,.0f} rows")
     if not pairs:
         print_line("no curve of a generative model crosses one of a discriminative model")
+    error = found.spreads[found.best][-1]
+    if found.curves[found.best][-1] + (error if math.isfinite(error) else 0.0) >= found.baseline[-1]:
+        print_line("no better than guessing: the lowest loss is within one standard error of the baseline", "bold")
     print_line(f"lowest loss on all rows: {found.best} ({kinds[found.best]})", "bold")

@@ -22,16 +22,20 @@ def evaluate(model: str, table: str, as_json: bool, quiet: bool, **options: Any)
     Prints accuracy, log loss, Brier score, calibration error and ROC AUC, precision and recall of each class, and the
     confusion matrix; for numbers, RMSE, MAE and R². TABLE must hold the target.
     """
-    from suffice.cli.output import progress_bar, show_json
+    from suffice.cli.output import progress_bar, say, show_json
+    from suffice.tables.findings import find_evaluation_warnings
 
     fitted = load_model(model, formulas=True)
     source = open_table(table, **options)
     with progress_bar(quiet) as watch:
         evaluation = fitted.evaluate(source) if is_formula(fitted) else fitted.evaluate(source, watch)
+    warnings = [] if is_formula(fitted) else find_evaluation_warnings(fitted, evaluation)
     if as_json:
         found: dict[str, Any] = {"rows": evaluation.rows, "measures": evaluation.summary()}
+        found["warnings"] = [vars(each) for each in warnings]
         if evaluation.task == "classes":
             found |= {
+                "intervals": {"accuracy": evaluation.accuracy_interval()},
                 "classes": list(evaluation.labels),
                 "confusion": evaluation.confusion,
                 "per_class": evaluation.per_class(),
@@ -43,8 +47,10 @@ def evaluate(model: str, table: str, as_json: bool, quiet: bool, **options: Any)
                 },
             }
         show_json(found)
-        return
-    show_evaluation(evaluation)
+    else:
+        show_evaluation(evaluation)
+    for each in warnings:
+        say(each.message, "warning")
 
 
 def show_evaluation(evaluation: Any) -> None:
@@ -55,6 +61,8 @@ def show_evaluation(evaluation: Any) -> None:
     show_table(["measure", "value"], [[name, shown(value)] for name, value in evaluation.summary().items()])
     if evaluation.task != "classes":
         return
+    low, high = evaluation.accuracy_interval()
+    print_line(f"95 % interval of the accuracy: {low:.4f} to {high:.4f}")
     if evaluation.unknown:
         say(
             f"{counted(sum(evaluation.unknown.values()), 'row')} of classes that the model does not know "

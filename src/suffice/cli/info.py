@@ -55,6 +55,8 @@ def _show(model: Any, size: int) -> None:
     print_line(f"  learned   {model.rows_:,} rows{where}")
     if model.fitted_rows_ < model.rows_:
         print_line(f"  fitted    {fitted_rows(model)}")
+    if model.threshold_ is not None:
+        print_line(f"  threshold {model.positive_} if its probability is at least {model.threshold_:.4g}")
     if model.ledger_ is not None:
         print_line(f"  ledger    {len(model.ledger_):,} rows; suffice forget refuses others")
     print_line(f"  file      {size / 1000:,.0f} kB")

@@ -17,6 +17,7 @@ from suffice.statistics.base import FloatArray
 from suffice.tables import Candidate, TableError, TableModel
 from suffice.tables.encoding import Block, CodedColumn, encode_rows
 from suffice.tables.errors import listed
+from suffice.tables.findings import is_training_data
 from suffice.tables.prefetch import prefetch
 from suffice.tables.row_sample import RowSample, hash_rows
 from suffice.tables.schema import Schema
@@ -234,12 +235,7 @@ class ReportData:
     @property
     def is_training_data(self) -> bool:
         """Whether the table has as many rows, and as many of each class, as the model was fitted to."""
-        if self.n_rows != self.model.rows_:
-            return False
-        if self.task != "classes":
-            return True
-        fitted = self.model.description_.class_count_
-        return bool(np.allclose(self.evaluation.confusion.sum(axis=1)[: len(fitted)], fitted, rtol=1e-9))
+        return is_training_data(self.model, self.evaluation)
 
     @property
     def models(self) -> list[Candidate]:

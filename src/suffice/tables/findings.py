@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,10 @@ import numpy.typing as npt
 from suffice.statistics.base import FloatArray
 from suffice.tables.encoding import CodedColumn
 from suffice.tables.model_search import Candidate, CrossValidation
+
+if TYPE_CHECKING:
+    from suffice.metrics import Evaluation
+    from suffice.tables.fitted import FittedTable
 
 Codes = npt.NDArray[np.int64]
 
@@ -33,8 +38,8 @@ class Finding:
     Parameters
     ----------
     code
-        What was found: ``"target-copy"``, ``"near-perfect-column"``, ``"duplicate-rows"``, ``"never-predicted"`` or
-        ``"few-rows"``.
+        What was found: ``"target-copy"``, ``"near-perfect-column"``, ``"duplicate-rows"``, ``"never-predicted"``,
+        ``"few-rows"``, or of an evaluation ``"training-rows"``.
     column
         The column; None if it concerns the rows.
     value
@@ -59,19 +64,41 @@ class Finding:
 
 def find_warnings(trial: CrossValidation, target: str, chosen: Candidate) -> list[Finding]:
     """Return the warnings about the rows of a cross-validation, and about the chosen model."""
+    small = _judge_size(chosen)
+    others = [*_find_unpredicted(trial, target, chosen), *([] if small is None else [small])]
+    return [*find_leaks(trial, target), *others]
+
+
+def find_leaks(trial: CrossValidation, target: str) -> list[Finding]:
+    """Return the warnings about columns that leak the target, and about copies of rows."""
     rows = min(len(trial.values), max(_CELLS // max(len(trial.sample.features), 1), _LEAST_ROWS))
     some = trial[np.arange(rows)]  # rows are in random order
     found = [_judge_column(place, some, target) for place in range(len(trial.sample.features))]
-    return [
-        each
-        for each in (
-            *found,
-            _find_duplicates(trial),
-            *_find_unpredicted(trial, target, chosen),
-            _judge_size(chosen),
+    return [each for each in (*found, _find_duplicates(trial)) if each is not None]
+
+
+def find_evaluation_warnings(model: FittedTable, evaluation: Evaluation) -> list[Finding]:
+    """Return the warnings about an evaluation: training rows, and classes that are never predicted."""
+    found = []
+    if is_training_data(model, evaluation):
+        message = (
+            f"these are as many rows{' of each class' if evaluation.task == 'classes' else ''} as the model was fitted "
+            "to: measures of training rows are too good; judge the model by held-out rows (suffice info) or other rows"
         )
-        if each is not None
-    ]
+        found.append(Finding("training-rows", None, evaluation.rows, message))
+    if evaluation.task == "classes":
+        found += _name_unpredicted(model.schema_.target, evaluation.labels.names, evaluation.confusion, "")
+    return found
+
+
+def is_training_data(model: FittedTable, evaluation: Evaluation) -> bool:
+    """Whether a table has as many rows, and as many of each class, as the model was fitted to."""
+    if evaluation.rows != model.rows_:
+        return False
+    if evaluation.task != "classes":
+        return True
+    fitted = model.description_.class_count_
+    return bool(np.allclose(evaluation.confusion.sum(axis=1)[: len(fitted)], fitted, rtol=1e-9))
 
 
 def _judge_column(place: int, trial: CrossValidation, target: str) -> Finding | None:
@@ -90,6 +117,8 @@ def _judge_column(place: int, trial: CrossValidation, target: str) -> Finding | 
             message = f"column {feature.name!r} is a copy of the target {target!r} in all {len(values):,} rows: {cure}"
             return Finding("target-copy", feature.column, 1.0, message)
         wrong, baseline = _count_errors(codes, trial)
+        if not is_exact and trial.groups is None:
+            wrong = min(wrong, _count_changes(column, trial))
         if wrong <= (1 - _ERRORS_REMOVED) * baseline:
             right = 1 - wrong / int(trial.tested.sum())
             message = (
@@ -149,6 +178,16 @@ def _count_errors(codes: Codes, trial: CrossValidation) -> tuple[int, int]:
     return wrong, baseline
 
 
+def _count_changes(column: FloatArray, trial: CrossValidation) -> int:
+    """Return how many held-out rows have another class than the row with the next smaller cell.
+
+    These are few if the column orders the rows by their class, as the numbers of a sorted table do.
+    """
+    order = np.argsort(column, kind="stable")
+    changes = np.append(False, np.diff(trial.values[order]) != 0)
+    return int((changes & trial.tested[order]).sum())
+
+
 def _linear_share(column: FloatArray, values: FloatArray) -> float:
     """Return the squared correlation of the known cells with the target."""
     known = ~np.isnan(column)
@@ -190,15 +229,19 @@ def _find_duplicates(trial: CrossValidation) -> Finding | None:
 
 def _find_unpredicted(trial: CrossValidation, target: str, chosen: Candidate) -> list[Finding]:
     """Return a warning about each class of held-out rows that is never predicted."""
-    confusion = np.array(chosen.confusion)
-    if not confusion.size or len(trial.labels) > _FEW_CLASSES:
+    return _name_unpredicted(target, trial.labels.names, np.array(chosen.confusion), "held-out ")
+
+
+def _name_unpredicted(target: str, names: Sequence[Any], confusion: npt.NDArray[Any], kind: str) -> list[Finding]:
+    """Return a warning about each class that has rows, and is predicted for none; of few classes."""
+    if not confusion.size or len(names) > _FEW_CLASSES:
         return []
     found = []
     for code in np.flatnonzero((confusion.sum(axis=0) == 0) & (confusion.sum(axis=1) > 0)).tolist():
         rows, share = confusion[code].sum(), float(confusion[code].sum() / confusion.sum())
         message = (
-            f"{chosen.model} never predicts {target} = {trial.labels.names[code]!r} in held-out rows, though it is the "
-            f"truth in {rows:,.0f} of them ({share:.1%}): accuracy hides that; use its probabilities"
+            f"{target} = {str(names[code])!r} is never predicted for {kind}rows, though it is the truth in {rows:,.0f} "
+            f"of them ({share:.1%}): accuracy hides that; choose a threshold (--cost, --threshold) or use probabilities"
         )
         found.append(Finding("never-predicted", None, share, message))
     return found

@@ -10,13 +10,20 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.metrics import row_losses
-from suffice.model_types import MODEL_TYPES, ModelType
+from suffice.model_types import MODEL_TYPES, ModelType, Task
 from suffice.statistics.base import FloatArray
 from suffice.tables import scan
 from suffice.tables.candidates import find_model_type
 from suffice.tables.errors import TableError, UsageError, nearest
+from suffice.tables.findings import Finding, find_leaks
 from suffice.tables.folds import assign_folds
-from suffice.tables.model_search import CrossValidation, fit_temperature, predict_held_out
+from suffice.tables.model_search import (
+    CrossValidation,
+    fit_temperature,
+    predict_constant,
+    predict_held_out,
+    split_rows,
+)
 from suffice.tables.predictors import Predictor, make_predictor
 from suffice.tables.schema import Roles, Schema
 from suffice.tables.sources import open_table
@@ -50,6 +57,10 @@ class Comparison:
         Name of the loss.
     rows
         Number of rows of the table.
+    baseline
+        Mean loss on test rows of the class frequencies, or the mean, of the training rows, (s,).
+    warnings
+        Columns that leak the target, and copies of rows.
     """
 
     sizes: npt.NDArray[np.int64]
@@ -58,6 +69,8 @@ class Comparison:
     generative: dict[str, bool]
     measure: str
     rows: int
+    baseline: FloatArray
+    warnings: list[Finding]
 
     @property
     def best(self) -> str:
@@ -129,7 +142,9 @@ def compare(
             f"{measure!r} is not a measure of {found.schema.task}; use {' or '.join(allowed)}"
             f"{nearest(measure, allowed)}"
         )
-    block, values, groups, times = found.comparison_sample(seed)
+    rows_compared = found.comparison_sample(seed)
+    trial = split_rows(rows_compared, found.schema, found.labels, seed=seed)
+    block, values, groups, times = rows_compared.sample, rows_compared.values, trial.groups, rows_compared.times
     random = np.random.default_rng(seed)
     few = max(10, 4 * len(found.labels))
     tested = min(int(len(values) * _TESTED), _MOST_TESTED)
@@ -138,6 +153,7 @@ def compare(
         raise TableError(f"{len(values)} rows are too few to draw a learning curve from: {3 * few // 2} are needed")
     counts = np.unique(np.geomspace(few, most, sizes).astype(np.int64))
     errors: dict[str, list[list[float]]] = {model_type.name: [[] for _ in counts] for model_type in model_types}
+    guessed: list[list[float]] = [[] for _ in counts]
     for repeat in range(repeats):
         test, rest = _split(random.permutation(len(values)), tested, groups, times)
         rest = _each_class_first(rest, values) if found.schema.task == "classes" else rest
@@ -147,6 +163,8 @@ def compare(
             if repeat >= 3 and count > most // 2 and count > 5000:
                 continue  # draws of many rows hardly differ
             rows = rest[:count]
+            guess = predict_constant(found.schema.task, values[rows], trial.weights[rows], len(found.labels))
+            guessed[place].append(_loss(found.schema.task, guess, block[test], values[test], measure))
             for model_type in model_types:
                 with suppress(ValueError, ArithmeticError):  # too few rows for the model, or no variance
                     model = _fitted(model_type, found, block[rows], values[rows], seed)
@@ -158,6 +176,8 @@ def compare(
         {model_type.name: model_type.generative for model_type in model_types},
         measure,
         found.rows,
+        np.array([np.mean(each) for each in guessed]),
+        find_leaks(trial, target),
     )
 
 
@@ -215,7 +235,12 @@ def _fitted(
 
 
 def _error(model: Predictor, block: Any, values: npt.NDArray[Any], measure: str) -> float:
-    found = row_losses(model.task, model.scores(block), values)
+    return _loss(model.task, model.scores(block), block, values, measure)
+
+
+def _loss(task: Task, scores: FloatArray, block: Any, values: npt.NDArray[Any], measure: str) -> float:
+    """Return the mean loss of predictions; one prediction is that of all rows."""
+    found = row_losses(task, np.broadcast_to(scores, (len(values), *scores.shape[1:])), values)
     if measure == "error":
         return float(1 - np.average(found["accuracy"], weights=block.weights))
     return float(np.average(found[measure], weights=block.weights))

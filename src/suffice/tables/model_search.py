@@ -175,7 +175,11 @@ def split_rows(
     held = min(max(_WORK // max(work, 1), 1), folds)
     trial = CrossValidation(sample, values, np.zeros(0, dtype=np.int64), schema.task, labels, held, positive=positive)
     if times is not None:
-        return replace(trial, places=assign_folds_by_time(times, folds, str(schema.roles.time)), is_ordered=True)
+        places = assign_folds_by_time(times, folds, str(schema.roles.time))
+        if schema.task == "classes":  # models need rows of each class
+            first = max(int(places[values == code].min()) for code in np.unique(values)) + 1
+            held = max(min(held, int(places.max()) + 1 - first), 1)
+        return replace(trial, places=places, is_ordered=True, held=held)
     if groups is not None:
         folds = min(folds, int(groups.max()) + 1)
     else:
@@ -342,12 +346,21 @@ def predict_baseline(trial: CrossValidation) -> FloatArray:
     found = np.zeros((len(trial.values), k) if trial.task == "classes" else len(trial.values))
     for number in trial.tested_folds:
         fold, rows = trial.places == number, trial.training_rows(number)
-        others, weights = trial.values[rows], trial.weights[rows]
-        if trial.task == "classes":
-            found[fold] = np.log(np.bincount(others, weights, minlength=k) + 0.5)  # a class may be absent
-        else:
-            found[fold] = np.average(others, weights=weights)
+        found[fold] = predict_constant(trial.task, trial.values[rows], trial.weights[rows], k)
     return found
+
+
+def predict_constant(task: Task, values: npt.NDArray[Any], weights: FloatArray, k: int) -> FloatArray:
+    """Return the best prediction for all rows: log-frequencies of k classes, (1, k), or the mean, (1,).
+
+    Examples
+    --------
+    >>> predict_constant("numbers", np.array([1.0, 4.0]), np.array([2.0, 1.0]), 0)
+    array([2.])
+    """
+    if task == "classes":
+        return np.asarray(np.log(np.bincount(values, weights, minlength=k) + 0.5)[None])  # a class may be absent
+    return np.array([np.average(values, weights=weights)])
 
 
 def _measure(name: str, title: str, scores: FloatArray, trial: CrossValidation) -> tuple[Candidate, FloatArray]:
