@@ -66,6 +66,12 @@ def fitted(model: str, target: str) -> TableModel:
     return TableModel(model, folds=2, task=task).fit(frame()[[*COLUMNS, target]], target)
 
 
+def rows_at_edges(model: TableModel) -> pd.DataFrame:
+    """Return rows whose areas are the edges of the bins of an additive model."""
+    edges = next(bins.edges for bins in model.predictor_.binned if bins.name == "area")
+    return frame()[COLUMNS].head(1).loc[[0] * len(edges)].assign(area=edges).reset_index(drop=True)
+
+
 def unseen_rows() -> pd.DataFrame:
     """Return rows with values outside those of the fit, missing cells and unseen categories."""
     table = frame()[COLUMNS].head(60).copy()

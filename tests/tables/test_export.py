@@ -20,7 +20,16 @@ import suffice
 from suffice.tables import TableError, TableModel, UsageError
 from suffice.tables.export import format_json, runtime
 from suffice.tables.export.document import export_document
-from tests.tables.export_cases import CASES, COLUMNS, as_lists, fitted, frame, unseen_rows, with_threshold
+from tests.tables.export_cases import (
+    CASES,
+    COLUMNS,
+    as_lists,
+    fitted,
+    frame,
+    rows_at_edges,
+    unseen_rows,
+    with_threshold,
+)
 
 #: Runs a file of an exported model where only NumPy and the standard library can be imported.
 ALONE = f"""
@@ -109,6 +118,13 @@ def test_a_class_whose_rows_were_forgotten_has_the_probability_0() -> None:
     np.testing.assert_allclose(runtime.predict_proba(rows, document), expected, atol=1e-12)
 
 
+def test_a_number_at_an_edge_is_in_the_bin_above() -> None:
+    model = fitted("additive", "price")
+    rows = rows_at_edges(model)
+    found = runtime.predict(as_lists(rows), export_document(model))
+    np.testing.assert_allclose(found, model.predict(rows), atol=1e-12)
+
+
 @pytest.mark.parametrize("target", ["two", "three"])
 def test_the_threshold_of_a_class_is_exported(target: str) -> None:
     model, rows = with_threshold(target), frame().head(100)
@@ -188,12 +204,13 @@ def test_strings_that_mark_missing_cells_are_read(tmp_path: Path) -> None:
         ("lift", "maybe", "column 'lift': 'maybe' in row 1 is neither 'no' nor 'Yes'"),
         ("day", "31.12.2024", "column 'day': '31.12.2024' in row 1 is not a date"),
         ("day", "2024-02-31", "column 'day': '2024-02-31' in row 1 is not a date"),
+        ("day", "2024-02-03 10:00+02", "column 'day': '2024-02-03 10:00\\+02' in row 1 is not a date"),
     ],
 )
 def test_a_cell_that_predict_refuses_is_refused(column: str, cell: Any, message: str) -> None:
     document = export_document(fitted("nb", "two"))
     row = dict.fromkeys(COLUMNS) | {column: cell}
-    with pytest.raises(ValueError, match=message.replace(".", r"\.")):
+    with pytest.raises(ValueError, match=message.replace("2.5", r"2\.5")):
         runtime.predict([row], document)
 
 

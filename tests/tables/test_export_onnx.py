@@ -15,7 +15,7 @@ import pytest
 from suffice.tables import Dialect, MissingExtraError, TableError, TableModel, open_table
 from suffice.tables.export.document import export_document
 from suffice.tables.export.onnx_graph import build_onnx
-from tests.tables.export_cases import CASES, COLUMNS, fitted, frame, unseen_rows, with_threshold
+from tests.tables.export_cases import CASES, COLUMNS, fitted, frame, rows_at_edges, unseen_rows, with_threshold
 
 
 def session_of(model: TableModel) -> Any:
@@ -61,6 +61,11 @@ def test_dates_of_four_centuries_have_their_month_weekday_and_hour() -> None:
     hours = np.sin(days.hour) + days.month % 5 + days.day_of_week % 3
     model = TableModel("linear", task="numbers").fit(table.assign(y=hours.to_numpy()), "y")
     check(model, table.iloc[::7])
+
+
+def test_a_number_at_an_edge_is_in_the_bin_above() -> None:
+    model = fitted("additive", "price")
+    check(model, rows_at_edges(model))
 
 
 @pytest.mark.parametrize("target", ["two", "three"])
