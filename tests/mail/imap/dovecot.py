@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from imapclient import IMAPClient
@@ -113,13 +113,15 @@ class Dovecot:
     def start(self) -> None:
         """Start the server, and wait until it listens."""
         command = [str(find_program("dovecot")), "-F", "-c", str(self.place / "dovecot.conf")]
-        self._process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        self._process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
         wait(lambda: listens(self.port), lambda: (self.place / "dovecot.log").read_text())
 
     def stop(self) -> None:
         """Stop the server; open connections are cut."""
         self._process.send_signal(signal.SIGTERM)
         self._process.wait(timeout=20)
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)  # processes of open connections would serve them further
 
     def remove(self) -> None:
         """Stop the server and delete its mail."""
@@ -217,16 +219,17 @@ class CuttingProxy:
                     threading.Thread(target=self._pass, args=pair, daemon=True).start()
 
     def _pass(self, source: socket.socket, target: socket.socket) -> None:
-        with suppress(OSError), closing(source), closing(target):
+        with suppress(OSError):
             while data := source.recv(65536):
                 left = len(data) if self.limit is None else max(0, self.limit - self.passed)
                 target.sendall(data[:left])
                 self.passed += len(data)
                 if left < len(data):
                     break
-        for each in (source, target):
+        for each in (source, target):  # this also ends the other thread, which closes the other socket
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
+        source.close()
 
 
 def _make_certificate(place: Path) -> Path:

@@ -1,0 +1,96 @@
+"""suffice mail sort --watch on a server: IDLE, polling, and new connections."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from suffice.mail import MailFilter
+from tests.mail.imap.dovecot import Dovecot, User
+from tests.mail.imap.test_sort import FULL, PLAIN, ham, spam
+from tests.mail.recipes.servers import wait
+from tests.requirements import require
+
+pytestmark = pytest.mark.needs("imap")
+#: Runs a command with short intervals.
+SHORT = """
+from suffice.cli import main
+from suffice.mail.imap import watcher
+watcher.POLL, watcher.IDLE, watcher.STEP, watcher.LONGEST_DELAY = 0.1, 2.0, 0.2, 0.4
+main()
+"""
+
+
+@contextmanager
+def watching(user: User, mine: Path) -> Iterator[subprocess.Popen[str]]:
+    words = ["mail", "sort", user.address(), "--watch", "--filter", str(mine), *user.options]
+    with subprocess.Popen([sys.executable, "-c", SHORT, *words], stdout=-1, stderr=-1, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGTERM)
+
+
+def wait_for(user: User, folder: str, *messages: bytes) -> None:
+    wait(lambda: user.texts(folder, "UNDELETED") == sorted(messages), lambda: str(user.texts(folder)))
+
+
+def wait_until_learned(mine: Path, message: bytes, label: str) -> None:
+    with MailFilter(mine) as mail:
+        wait(lambda: mail.learned_as(message) == label, lambda: f"not learned as {label}")
+
+
+@pytest.mark.parametrize("extensions", [FULL, PLAIN], ids=["idle", "no idle"])
+def test_mail_is_sorted_and_moves_are_learned_as_they_happen(
+    new_user: Callable[..., User], mine: Path, extensions: tuple[str, ...]
+) -> None:
+    user = new_user(*extensions)
+    user.deliver(spam(1), ham(1))
+    with watching(user, mine) as process:
+        wait_for(user, "Junk", spam(1))
+        user.deliver(spam(2), ham(2))
+        wait_for(user, "Junk", spam(1), spam(2))
+        user.move(spam(1), "Junk", "INBOX")
+        wait_until_learned(mine, spam(1), "ham")
+        user.move(ham(1), "INBOX", "Junk")
+        wait_until_learned(mine, ham(1), "spam")
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err
+    assert out.count("moved to Junk") == 2
+    assert user.texts("INBOX", "UNDELETED") == sorted([spam(1), ham(2)])
+
+
+def test_a_connection_is_opened_again_after_a_restart_of_the_server(mine: Path) -> None:
+    require("imap")
+    server = Dovecot()
+    try:
+        user = server.new_user()
+        user.deliver(spam(1))
+        with watching(user, mine) as process:
+            wait_for(user, "Junk", spam(1))
+            server.stop()
+            server.start()
+            user.deliver(spam(2))
+            wait_for(user, "Junk", spam(1), spam(2))
+            process.send_signal(signal.SIGTERM)
+            _, err = process.communicate(timeout=30)
+        assert process.returncode == 0, err
+        assert "trying again in" in err
+    finally:
+        server.remove()
+
+
+def test_a_wrong_password_ends_the_watch_at_once(ann: User, mine: Path) -> None:
+    words = ["mail", "sort", ann.address(), "--watch", "--filter", str(mine), "--password-command", "echo wrong"]
+    command = [sys.executable, "-c", SHORT, *words, "--ca-file", str(ann.server.certificate)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert ran.returncode == 3
+    assert "refused the login" in ran.stderr
+    assert "wrong" not in ran.stderr
