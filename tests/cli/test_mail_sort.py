@@ -227,3 +227,18 @@ def test_messages_of_another_class_are_moved_to_its_folder(box, mine):
     box.add(message("report", TOPICS["work"]))
     found = sort(box, mine, "--folder", "work", "Work")
     assert found["moved"], found
+
+
+def test_undo_moves_back_what_the_last_run_moved(box, mine):
+    box.add(spam(1))
+    sort(box, mine)
+    box.add(spam(2))
+    box.add(ham(1))
+    before = everything(box.path)
+    assert sort(box, mine)["run"] == 2
+    assert sort(box, mine, "--undo", "LAST", "--dry-run")["restored"] == 1
+    assert sort(box, mine, "--undo", "LAST") == {"run": 2, "restored": 1, "missing": 0, "failed": []}
+    assert everything(box.path) == before
+    assert [path.read_bytes() for path in junk(box.path)] == [spam(1)]
+    again = sort(box, mine)
+    assert (again["moved"], again["learned"]) == ([], [])

@@ -62,7 +62,7 @@ def cut_points(total: int, count: int) -> list[int]:
 
 
 @pytest.mark.parametrize("extensions", [FULL, NO_MOVE, PLAIN], ids=["move", "no move", "no uidplus"])
-@pytest.mark.parametrize("count", [6, pytest.param(150, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [6, pytest.param(60, marks=pytest.mark.slow)])
 def test_a_cut_connection_loses_nothing(
     new_user: Callable[..., User],
     proxy: Callable[[User], CuttingProxy],

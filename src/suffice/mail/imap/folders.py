@@ -42,6 +42,7 @@ class ImapFolder:
         self.progress: Callable[[int, int], object] | None = None
         self._state: Selected | None = None
         self._entries: list[Entry] = []
+        self._size: tuple[Selected | None, int] | None = None
         self._announced: Iterator[list[Entry]] = iter(())
         self._fetched: dict[str, bytes] = {}
         self._opened: dict[str, ImapFolder] = {}
@@ -153,8 +154,12 @@ class ImapFolder:
                     yield Message(texts[entry.key][:limit], f"{self.connection.address};UID={_uid(entry)}")
 
     def size(self) -> int | None:
-        """Return None: servers compute sizes slowly."""
-        return None
+        """Return the size of all messages."""
+        entries = self.entries()
+        if self._size is None or self._size[0] != self._state:
+            chunks = (entries[start : start + SIZES] for start in range(0, len(entries), SIZES))
+            self._size = (self._state, sum(sum(self.sizes(chunk).values()) for chunk in chunks))
+        return self._size[1]
 
     def move_all(self, entries: Sequence[Entry], to: ImapFolder) -> dict[str, Entry | OSError]:
         """Move messages by MOVE, or by COPY and UID EXPUNGE; no other message that is marked as deleted is expunged.
