@@ -54,6 +54,15 @@ def test_a_linear_function_of_a_number_is_named() -> None:
     assert found(rows.assign(fahrenheit=32 + 1.8 * rows.x), "x", "linear") == {"target-copy": "fahrenheit"}
 
 
+def test_columns_that_add_up_to_the_target_are_named() -> None:
+    random = np.random.default_rng(0)
+    rows = pd.DataFrame({"casual": random.poisson(30, 300), "registered": random.poisson(90, 300)})
+    model = suffice.fit(rows.assign(total=rows.casual + rows.registered), "total", "linear", task="numbers")
+    (warning,) = model.warnings_
+    assert warning.code == "near-perfect-model"
+    assert "'registered' and 'casual'" in warning.message
+
+
 def test_a_nearly_exact_column_of_a_number_is_named() -> None:
     rows = table()
     assert found(rows.assign(rounded=rows.x + 0.01 * rows.z), "x", "linear") == {"near-perfect-column": "rounded"}

@@ -79,6 +79,13 @@ def test_a_saved_model_keeps_its_threshold(tmp_path: Path) -> None:
     assert model.score(table()) == pytest.approx((model.predict(table()) == table().y).mean())
 
 
+def test_the_positive_class_may_be_a_number_of_numpy(tmp_path: Path) -> None:
+    rows = table().assign(y=(table().y == "fraud").astype(int))
+    suffice.fit(rows, "y", "nb", positive=np.int64(0), threshold=np.float64(0.9)).save(tmp_path / "m")
+    model = suffice.load(tmp_path / "m")
+    assert (model.positive_, model.threshold_) == (0, 0.9)
+
+
 def test_explanations_are_of_the_predicted_class() -> None:
     model = suffice.fit(table(), "y", "logistic", threshold=0.05)
     assert [each.prediction for each in model.explain(table())] == model.predict(table()).tolist()

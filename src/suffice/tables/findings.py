@@ -16,6 +16,7 @@ from suffice.tables.model_search import Candidate, CrossValidation
 if TYPE_CHECKING:
     from suffice.metrics import Evaluation
     from suffice.tables.fitted import FittedTable
+    from suffice.tables.importance import Importance
 
 Codes = npt.NDArray[np.int64]
 
@@ -25,6 +26,8 @@ _FEW_ROWS, _FEW_OTHERS = 40, 10
 _FEW_CLASSES = 10
 #: Share of the errors of the baseline, or of the variance, that a column alone must remove.
 _ERRORS_REMOVED, _VARIANCE_REMOVED = 0.98, 0.99
+#: Share of the loss of the baseline that a model must remove: the log loss, or the squared error or the deviance.
+_LOG_LOSS_REMOVED, _LOSS_REMOVED = 0.999, 0.9999
 #: Bins of a column of numbers: the most, and the least number of rows of each on average.
 _BINS, _ROWS_PER_BIN = 64, 25
 #: Cells that are examined, at least of so many rows.
@@ -38,7 +41,8 @@ class Finding:
     Parameters
     ----------
     code
-        What was found: ``"target-copy"``, ``"near-perfect-column"``, ``"duplicate-rows"``, ``"never-predicted"``,
+        What was found: ``"target-copy"``, ``"near-perfect-column"``, ``"near-perfect-model"``,
+        ``"duplicate-rows"``, ``"never-predicted"``,
         ``"few-rows"``, or of an evaluation ``"training-rows"``.
     column
         The column; None if it concerns the rows.
@@ -62,11 +66,14 @@ class Finding:
     message: str
 
 
-def find_warnings(trial: CrossValidation, target: str, chosen: Candidate) -> list[Finding]:
-    """Return the warnings about the rows of a cross-validation, and about the chosen model."""
-    small = _judge_size(chosen)
-    others = [*_find_unpredicted(trial, target, chosen), *([] if small is None else [small])]
-    return [*find_leaks(trial, target), *others]
+def find_warnings(
+    trial: CrossValidation, target: str, candidates: Sequence[Candidate], importance: Sequence[Importance]
+) -> list[Finding]:
+    """Return the warnings about the rows of a cross-validation, and about the chosen model, the first candidate."""
+    leaks, chosen = find_leaks(trial, target), candidates[0]
+    perfect = None if any(each.column for each in leaks) else _judge_loss(trial, target, candidates, importance)
+    others = [perfect, *_find_unpredicted(trial, target, chosen), _judge_size(chosen)]
+    return [*leaks, *(each for each in others if each is not None)]
 
 
 def find_leaks(trial: CrossValidation, target: str) -> list[Finding]:
@@ -245,6 +252,26 @@ def _name_unpredicted(target: str, names: Sequence[Any], confusion: npt.NDArray[
         )
         found.append(Finding("never-predicted", None, share, message))
     return found
+
+
+def _judge_loss(
+    trial: CrossValidation, target: str, candidates: Sequence[Candidate], importance: Sequence[Importance]
+) -> Finding | None:
+    """Return the warning about a model that leaves almost nothing of the loss of the baseline."""
+    baseline = next((each.loss for each in candidates if each.is_baseline), 0.0)
+    if not baseline > 0 or len(trial.values) < _FEW_ROWS:
+        return None
+    left = candidates[0].loss / baseline
+    removed = 1 - (left**2 if trial.task == "numbers" else left)
+    if not removed >= (_LOG_LOSS_REMOVED if trial.task == "classes" else _LOSS_REMOVED):
+        return None
+    columns = " and ".join(repr(each.column) for each in importance[:2])
+    message = (
+        f"{candidates[0].model} leaves {1 - removed:.1g} of the baseline's loss on held-out rows, suspiciously little: "
+        f"columns may determine {target!r} together{f', above all {columns}' if columns else ''}; leave out (--ignore) "
+        f"what is not known before {target!r}"
+    )
+    return Finding("near-perfect-model", None, removed, message)
 
 
 def _judge_size(chosen: Candidate) -> Finding | None:

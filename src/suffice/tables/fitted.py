@@ -505,7 +505,8 @@ class FittedTable(Stored):
                 "parameters": {
                     **{name: getattr(self, name) for name in PARAMETERS},
                     "columns": dict(self.columns) if self.columns else None,
-                    "cost": None if self.cost is None else list(self.cost),
+                    "cost": None if self.cost is None else [float(each) for each in self.cost],
+                    "positive": self.positive.item() if isinstance(self.positive, np.generic) else self.positive,
                 },
                 "schema": self.schema_.to_plain(),
                 "classes": list(self._labels),

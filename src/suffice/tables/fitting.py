@@ -139,7 +139,7 @@ def _select_and_fit(model: FittedTable, found: scan.ScanResult, watch: Watch | N
         model.importance_ = measure_importance(held_out, model.random_state)
         _choose_threshold(model, held_out, positive)
     best = model.candidates_[0]
-    model.warnings_ = find_warnings(trial, schema.target, best)
+    model.warnings_ = find_warnings(trial, schema.target, model.candidates_, model.importance_)
     if auto and best.why:
         raise TableError(f"no model can be fitted to these rows ({best.model}: {best.why})")
     model_type = find_model_type(best.model, schema)
