@@ -229,6 +229,7 @@ def test_page_lists_thresholds_and_the_rise_of_the_loss(tmp_path: Path) -> None:
     page = _page(suffice.fit(table, "side", "logistic", cost=(1, 3), folds=2), table, tmp_path)
     assert "Thresholds of the probability of" in page.text
     assert page.text.count("(used)") == 1
+    assert "95 % interval of its log loss:" in page.text
     assert "rise of the loss if shuffled" in page.text
 
 

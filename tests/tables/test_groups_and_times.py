@@ -68,6 +68,17 @@ def test_later_rows_are_held_out() -> None:
     assert ordered.rows == 320
 
 
+def test_only_the_past_predicts() -> None:
+    """The mean of the past is far from a number that grows with time; so is a line through rows without the time."""
+    noise = np.random.default_rng(0).normal(size=500)
+    rows = pd.DataFrame({"x": noise, "second": np.arange(500.0), "grown": np.arange(500.0)}).sample(
+        frac=1, random_state=0
+    )
+    past = ((np.array([2, 3, 4, 5]) / 10) ** 2).mean() + 1 / 5**2 / 12  # distances of the means, and width of a fold
+    for found in suffice.fit(rows, "grown", "linear", time="second").candidates_:
+        assert found.loss / 500 == pytest.approx(past**0.5, rel=0.05)
+
+
 @pytest.mark.parametrize("of", [lambda day: day.dt.strftime("%Y-%m-%d"), lambda day: day.astype("int64") // 10**9])
 def test_times_may_be_dates_of_a_file_or_numbers(of: object, tmp_path: Path) -> None:
     rows = drift()

@@ -35,6 +35,7 @@ def candidates_section(data: ReportData) -> Section:
         introduction = [f"The model was specified: {model_type.name}, {model_type.title}."]
         if candidates and np.isfinite(candidates[0].loss):
             introduction.append(f"In cross-validation, its {loss_name} was {_format_loss(candidates[0])}.")
+            introduction.append(_intervals(candidates[0], loss_name))
         introduction.append(_guessing(candidates))
         table = _candidates_table(candidates, loss_name) if len(candidates) > 1 else None
         specified = {"introduction": introduction, "figure": None, "candidates": table}
@@ -52,6 +53,7 @@ def candidates_section(data: ReportData) -> Section:
     introduction = [
         f"{format_count(len(data.models), 'model')} were compared by cross-validation{_held_out(fitted[0])}.",
         f"{_choice(fitted, loss_name)}: {model_type.name}, {model_type.title}.",
+        _intervals(fitted[0], loss_name),
         _ties(fitted),
         _guessing(candidates),
     ]
@@ -66,6 +68,18 @@ def candidates_section(data: ReportData) -> Section:
 def _format_loss(candidate: Candidate) -> str:
     loss = format_value(candidate.loss)
     return f"{loss} ± {format_digits(candidate.spread, 2)}" if np.isfinite(candidate.spread) else loss
+
+
+def _intervals(candidate: Candidate, loss_name: str) -> str:
+    """Return a sentence with the 95 % intervals of the measures of the selected model."""
+    if not candidate.intervals:
+        return ""
+    low, high = candidate.intervals["loss"]
+    found = f"95 % interval of its {loss_name}: {format_value(low)} to {format_value(high)}"
+    if "accuracy" in candidate.intervals:
+        low, high = candidate.intervals["accuracy"]
+        found += f"; of its accuracy: {format_metric('accuracy', low)} to {format_metric('accuracy', high)}"
+    return f"{found}."
 
 
 def _held_out(candidate: Candidate) -> str:
