@@ -18,7 +18,12 @@ def open_table(table: str, kinds: dict[str, str] | None = None, **options: Any) 
     if delimiter is not None and len(delimiter) != 1:
         raise click.UsageError(f"--delimiter must be one character, or tab; got {delimiter!r}")
     dialect = Dialect(
-        delimiter, options.get("header"), options.get("encoding") or "utf-8", tuple(options.get("missing") or ())
+        delimiter,
+        options.get("header"),
+        options.get("encoding") or "utf-8",
+        tuple(options.get("missing") or ()),
+        options.get("decimal"),
+        {"none": "", "space": " "}.get(options.get("thousands") or "", options.get("thousands")),
     )
     strings = [name for name, kind in (kinds or {}).items() if kind in ("category", "text")]
     return open_source(table, query=options.get("query"), dialect=dialect, strings=strings)

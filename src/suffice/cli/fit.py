@@ -269,6 +269,7 @@ def fit_summary(model: Any, name: str, output: str | None) -> dict[str, Any]:
             for field in schema.fields
             if field.name != schema.target
         ],
+        "notes": list(schema.notes),
         "candidates": [{**vars(each), "per_class": each.per_class(model._labels)} for each in model.candidates_],
         "no_better_than_baseline": is_no_better_than_baseline(model.candidates_),
         "warnings": [vars(each) for each in model.warnings_],
@@ -418,6 +419,8 @@ def show_fit(model: Any, name: str) -> None:
     else:
         print_line(f"  {'target':<9} {schema.target}: {schema.task}")
     show_columns(model)
+    for note in schema.notes:
+        say(note, "warning")
     if model.skipped_:
         say(f"{counted(model.skipped_, 'row')} without {schema.target} were skipped", "warning")
     print_line()

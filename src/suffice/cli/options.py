@@ -173,6 +173,15 @@ def schema_options(command: F, target_required: bool = True) -> F:
             shell_complete=complete_column,
         ),
         click.option("--task", type=Named(TASKS), show_default="inferred", help="What the target holds."),
+        click.option(
+            "--decimal", type=Named([".", ","]), show_default="detected", help="Decimal separator of numbers."
+        ),
+        click.option(
+            "--thousands",
+            type=Named([",", ".", "space", "'", "none"]),
+            show_default="detected",
+            help="Separator of thousands of numbers.",
+        ),
     )
     return _add_options(command, options)
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from suffice.tables.findings import Finding
     from suffice.tables.importance import Importance
     from suffice.tables.learning_curves import Comparison, compare
-    from suffice.tables.model import TableModel, fit
+    from suffice.tables.model import ReadingWarning, TableModel, fit
     from suffice.tables.model_search import Candidate
     from suffice.tables.outlier_detection import Outlier, outliers
     from suffice.tables.schema import Feature, Field, Schema
@@ -31,6 +31,7 @@ _MODULES = {
     "Outlier": "outlier_detection",
     "Schema": "schema",
     "TableError": "errors",
+    "ReadingWarning": "model",
     "TableModel": "model",
     "TermSummary": "term_summary",
     "ThresholdMeasures": "decision",
@@ -51,6 +52,7 @@ __all__ = [
     "Importance",
     "MissingExtraError",
     "Outlier",
+    "ReadingWarning",
     "Schema",
     "Source",
     "TableError",

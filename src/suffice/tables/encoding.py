@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice import _native
-from suffice.column_kinds import TRUTH_WORDS
+from suffice.column_kinds import TRUTH_WORDS, CellType
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
-from suffice.tables.arrow_arrays import find_known, from_numbers, from_strings, to_numbers
+from suffice.tables.arrow_arrays import find_known, from_numbers, to_numbers
 from suffice.tables.cells import (
     cell_type,
     combine_chunks,
@@ -24,7 +24,8 @@ from suffice.tables.cells import (
     split_dates,
     to_floats,
 )
-from suffice.tables.errors import TableError, kind_cure, listed
+from suffice.tables.errors import CellError, TableError, kind_cure, listed
+from suffice.tables.number_format import NumberFormat
 from suffice.tables.schema import Feature, Field, Schema
 from suffice.tables.sources.base import arrow
 
@@ -145,6 +146,7 @@ def _encode_column(column: Any, field: Field, first: int, missing: tuple[str, ..
         kind = "name"
     if kind == "other":
         raise TableError(f"column {field.name!r} holds {column.type}: convert it to numbers or names, or leave it out")
+    column, kind = _apply_format(column, field, kind, first, missing)
     if field.kind == "date":
         return _encode_dates(column, field, missing)
     if field.kind in ("numeric", "count"):
@@ -188,7 +190,7 @@ def _keep_used_names(codes: npt.NDArray[np.int64], names: Sequence[str]) -> Code
 
 def _encode_numbers(column: Any, field: Field, kind: str, first: int, missing: tuple[str, ...]) -> FloatArray:
     if kind == "name":
-        column = _parse_numbers(column, field, first, missing)
+        column = _parse_numbers(column, NumberFormat(), field.name, first, missing)
     elif kind not in ("number", "whole", "truth"):
         raise TableError(f"column {field.name!r} must hold numbers, and holds {column.type}: convert it, or fit again")
     cells = _mask_missing(to_floats(column), missing)
@@ -216,31 +218,36 @@ def _mask_missing(cells: FloatArray, missing: tuple[str, ...]) -> FloatArray:
     return np.where(np.isin(cells, marks), np.nan, cells) if marks else cells
 
 
-def _parse_numbers(column: Any, field: Field, first: int, missing: tuple[str, ...]) -> Any:
-    """Parse strings as numbers."""
+def _apply_format(
+    column: Any, field: Field, kind: CellType, first: int, missing: tuple[str, ...]
+) -> tuple[Any, CellType]:
+    """Return a column of strings as numbers in the field's format, with its cell type; other columns unchanged."""
+    if field.format is None or kind != "name":
+        if field.format is not None and field.format.unit == "%" and kind != "nothing":
+            raise TableError(
+                f"column {field.name!r} had strings such as '12%' at the fit, and holds {column.type}: is 12 % 12 or "
+                "0.12? give strings with the sign, or fit again"
+            )
+        return column, kind
+    return _parse_numbers(column, field.format, field.name, first, missing), "number"
+
+
+def _parse_numbers(column: Any, notation: NumberFormat, name: str, first: int, missing: tuple[str, ...]) -> Any:
+    """Parse strings as numbers; raise for a cell that is neither a number nor missing."""
     import pyarrow.compute as pc
 
-    pa = arrow()
-    cells = pc.utf8_trim_whitespace(column.cast(pa.string()))
-    cells = pc.if_else(pc.is_in(cells, from_strings(["", *missing])), pa.NULL, cells)
-    try:
-        return cells.cast(pa.float64())
-    except pa.ArrowInvalid:
-        row, cell = next((row, cell) for row, cell in enumerate(cells.to_pylist()) if not _is_number(cell))
-        raise TableError(
-            f"column {field.name!r} must hold numbers; row {first + row + 1} holds {cell!r}: correct the cell, leave "
-            "it empty, or give the column another kind"
-        ) from None
-
-
-def _is_number(cell: str | None) -> bool:
-    """Return whether Arrow reads a cell as a number; unlike Python, it does not take 1_000."""
-    pa = arrow()
-    try:
-        pa.scalar(cell, pa.string()).cast(pa.float64())
-    except pa.ArrowInvalid:
-        return False
-    return True
+    cells, is_wrong = notation.parse(combine_chunks(column), missing)
+    if pc.any(is_wrong).as_py():
+        row = pc.index(is_wrong, True).as_py()
+        wrong = combine_chunks(column).filter(is_wrong).unique().to_pylist()
+        words = f" (numbers with {notation.describe()})" if notation.describe() else ""
+        raise CellError(
+            f"column {name!r} must hold numbers{words}; row {first + row + 1} holds {wrong[0]!r}"
+            f"{f', others {listed(wrong[1:], 2)}' if len(wrong) > 1 else ''}: correct the cell, leave it empty, or "
+            "give the column another kind",
+            name,
+        )
+    return cells
 
 
 def encode_truths(column: Any, field: Field, kind: str, first: int, missing: tuple[str, ...]) -> FloatArray:
@@ -343,6 +350,7 @@ class Targets:
         kind = cell_type(column.type)
         if kind == "other":
             raise TableError(f"the target {schema.target!r} holds {column.type}: predict a class or a number")
+        column, kind = _apply_format(column, schema.field(schema.target), kind, first, schema.missing)
         if schema.task == "classes":
             found = encode_names(column, schema.missing)
             known = found.codes >= 0

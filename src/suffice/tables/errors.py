@@ -17,6 +17,14 @@ class TableError(ValueError):
     """A table, or one of its columns, that cannot be used as it is; the message says how to fix it."""
 
 
+class CellError(TableError):
+    """A cell of a column of numbers that is no number."""
+
+    def __init__(self, message: str, column: str) -> None:
+        super().__init__(message)
+        self.column = column
+
+
 class UsageError(TableError):
     """An invalid argument: the name of a column, a kind, a model or an output file."""
 

@@ -576,7 +576,7 @@ def with_target(table: TableLike, target: Any, name: str = "target", strings: An
         raise TableError(f"the table has {rows} rows and the target {len(values)}: there must be one for each")
     values = [value.item() if isinstance(value, np.generic) else value for value in values]
     both = open_table(whole.append_column(name, pa.array(values, from_pandas=True)))
-    both.categorical = source.categorical
+    both.categorical, both.missing, both.numbers = source.categorical, source.missing, source.numbers
     return both, name
 
 

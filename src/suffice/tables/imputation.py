@@ -100,6 +100,8 @@ def _predict_cells(model: FittedTable, feature: Feature, weights: FloatArray, ra
 def _fill_cells(column: Any, gaps: npt.NDArray[np.bool_], cells: npt.NDArray[Any], field: Field) -> Any:
     """Return a column with its missing cells replaced, in the column's own type if it can represent them."""
     pa = arrow()
+    if field.format is not None and pa.types.is_string(column.type):
+        column, _ = field.format.parse(column)
     whole = column.to_pylist()
     for row, cell in zip(np.flatnonzero(gaps).tolist(), cells.tolist(), strict=True):
         whole[row] = format_cell(cell, field)

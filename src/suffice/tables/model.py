@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,14 +12,23 @@ from sklearn.base import BaseEstimator
 
 from suffice.statistics import Labels, Parts
 from suffice.store import Contents
-from suffice.tables.errors import TableError
+from suffice.tables.errors import TableError, UsageError
 from suffice.tables.fitted import FittedTable, join_ranges
 from suffice.tables.fitting import fit_table
-from suffice.tables.sources import open_table
+from suffice.tables.sources import Dialect, Source, open_table
 from suffice.tables.sources.base import Watch
+from suffice.user_warnings import warn_user
 
 if TYPE_CHECKING:
     from suffice.typing import TableLike, VectorLike
+
+
+class ReadingWarning(UserWarning):
+    """Cells of a column may be read wrongly.
+
+    Commas may separate decimals or thousands, or a column of numbers has cells that are none. ``columns``, ``decimal``,
+    ``thousands`` and ``missing`` of :func:`suffice.fit` say how to read them.
+    """
 
 
 class TableModel(FittedTable, BaseEstimator):  # type: ignore[misc]
@@ -138,6 +148,9 @@ class TableModel(FittedTable, BaseEstimator):  # type: ignore[misc]
             Progress callback: called with the current step, the amount done, and the total if it is known.
         """
         fit_table(self, table, target, watch)
+        for field in self.schema_.fields:
+            if field.is_uncertain:
+                warn_user(field.note, ReadingWarning)
         return self
 
     def __add__(self, other: Any) -> Self:
@@ -205,6 +218,9 @@ def fit(
     *,
     watch: Watch | None = None,
     collect: bool = False,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    missing: Sequence[str] = (),
     **settings: Any,
 ) -> TableModel:
     """Fit a model that predicts one column of a table from the others.
@@ -221,6 +237,9 @@ def fit(
         Progress callback.
     collect
         Whether a data frame of Dask or Spark of any size is fetched; see :func:`open_table`.
+    decimal, thousands, missing
+        Separators of numbers that are strings, found for each column by default, and further strings that stand for a
+        missing cell; see :class:`Dialect`.
     settings
         Further parameters of :class:`TableModel`: ``columns``, ``task``, ``folds``, ``group``, ``time``, ``weight``,
         ``positive``, ``cost``, ``threshold``, …
@@ -234,8 +253,12 @@ def fit(
     >>> model.schema_.task, bool(model.score(wine) > 0.97)
     ('classes', True)
     """
-    if collect:
-        table = open_table(table, collect=True)
+    if collect or decimal is not None or thousands is not None or missing:
+        if isinstance(table, Source):
+            raise UsageError("the table is open already: give these arguments to open_table")
+        strings = [str(name) for name, kind in (settings.get("columns") or {}).items() if kind in ("category", "text")]
+        dialect = Dialect(missing=tuple(missing), decimal=decimal, thousands=thousands)
+        table = open_table(table, dialect=dialect, strings=strings, collect=collect)
     return TableModel(model, **settings).fit(table, target, watch=watch)
 
 

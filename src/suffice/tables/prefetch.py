@@ -97,6 +97,7 @@ class PrefetchedSource(Source):
     def __init__(self, source: Source) -> None:
         self._source = source
         self.name, self.missing, self.whole = source.name, source.missing, source.whole
+        self.numbers = source.numbers
         self.categorical = source.categorical
         self._expected = source.rows()
         self._schema = source.schema()
@@ -109,6 +110,14 @@ class PrefetchedSource(Source):
     def rows(self) -> int | None:
         """Return the approximate number of rows."""
         return self._expected
+
+    def read_as_written(self, columns: Iterable[str]) -> None:
+        """Read columns as strings; the rows that were read ahead are dropped."""
+        begun, self._prefetched = self._prefetched, None
+        if begun is not None:
+            begun.close()
+        self._source.read_as_written(columns)
+        self._schema, self.whole = self._source.schema(), self._source.whole
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the rows in their order, of all columns or of some."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -14,7 +16,7 @@ from suffice.model_types import ModelType
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.tables.arrow_arrays import from_numbers
-from suffice.tables.cells import combine_chunks
+from suffice.tables.cells import cell_type, combine_chunks
 from suffice.tables.compact_rows import CompactRows
 from suffice.tables.encoding import (
     Bins,
@@ -26,14 +28,15 @@ from suffice.tables.encoding import (
     encode_rows,
     encode_times,
 )
-from suffice.tables.errors import TableError
+from suffice.tables.errors import CellError, TableError, kind_cure
 from suffice.tables.ledger import Ledger
+from suffice.tables.number_format import Notation, NumberFormat, count_cells, find_notation, tell_wrong
 from suffice.tables.predictors import Predictor, make_predictor
 from suffice.tables.predictors.naive_bayes import Description
 from suffice.tables.prefetch import prefetch
 from suffice.tables.row_sample import RowSample, hash_rows, order_by_content
 from suffice.tables.schema import FEW_CLASSES, HEAD_ROWS, NO_ROLES, Roles, Schema, infer_schema
-from suffice.tables.sources.base import BATCH, HERE, Source, Watch, arrow
+from suffice.tables.sources.base import BATCH, HERE, NumberOptions, Source, Watch, arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,6 +45,8 @@ if TYPE_CHECKING:
 
 #: Largest number of rows that models are compared on.
 COMPARISON_ROWS = 30_000
+#: Largest number of distinct strings in a column of numbers.
+_SURVEYED = 10_000
 
 
 class ComparisonRows(NamedTuple):
@@ -208,21 +213,33 @@ def scan_table(
     roles
         Columns that say how rows are held out and counted.
     """
-    head, whole = table_scan.head()
+    head, whole = _read_head(table_scan)
     if not head.num_rows:
         raise TableError(f"{table_scan.source.name} has no rows: there is nothing to learn from")
     roles.check(head.schema.names, target)
     unread = {name: role for name, role in roles.columns.items() if name not in (kinds or {})}
     kinds = {**(kinds or {}), **dict.fromkeys(unread, "ignore")}
-    schema = infer_schema(head, target, kinds, task, whole, table_scan.source.missing, table_scan.source.categorical)
+    schema = _infer_schema(table_scan.source, head, target, kinds, task, whole)
+    dotted = _numbers_with_point(schema, head) if table_scan.source.numbers == NumberOptions(is_text=True) else []
+    if dotted:
+        table_scan.source.read_as_written(dotted)
+        head, whole = table_scan.head()
+        schema = _infer_schema(table_scan.source, head, target, kinds, task, whole)
     for name, role in unread.items():
         schema = schema.with_kind(name, "ignore", f"the {role} of the rows")
     schema = replace(schema, roles=roles)
     given = task or kinds.get(target)
     settled = set(kinds)  # columns whose kind is not inferred again
+    surveyed: set[str] = set()  # columns whose notation is not inferred again
     while True:
         try:
             found = table_scan.run(schema, head, most(schema), model_type(schema), given)
+        except CellError as error:  # a later cell is no number: look at all of them, and scan again
+            if error.column in surveyed:
+                raise
+            surveyed.add(error.column)
+            schema = schema.with_notation(error.column, _survey_cells(table_scan.source, schema, error))
+            continue
         except KindError as error:  # the kind does not fit later rows: scan again
             if error.column in kinds:
                 raise  # the user has set the kind
@@ -246,12 +263,81 @@ def scan_table(
             schema = schema.with_kind(name, "ignore", f"always {value}")
 
 
+def _read_head(table_scan: Scan) -> tuple[pa.Table, bool]:
+    """Return the first rows, and whether these are all; columns of numbers with other cells are read as strings."""
+    seen: set[str] = set()
+    while True:
+        try:
+            return table_scan.head()
+        except CellError as error:
+            if error.column in seen:
+                raise
+            seen.add(error.column)
+            table_scan.source.read_as_written([error.column])
+
+
+def _infer_schema(source: Source, head: pa.Table, target: str, kinds: Any, task: str | None, whole: bool) -> Schema:
+    return infer_schema(head, target, kinds, task, whole, source.missing, source.categorical, source.numbers)
+
+
+def _numbers_with_point(schema: Schema, head: pa.Table) -> list[str]:
+    """Return columns of text that are read as numbers with a decimal point, beside others with a decimal comma.
+
+    The point may separate thousands.
+    """
+    if not any(field.format is not None and field.format.decimal == "," for field in schema.fields):
+        return []
+    return [
+        field.name
+        for field in schema.fields
+        if field.format is None and field.type == "number" and cell_type(head[field.name].type) == "number"
+    ]
+
+
+def _survey_cells(source: Source, schema: Schema, error: CellError) -> Notation:
+    """Return the notation that reads all cells of a column, some of which are no numbers in the present one."""
+    name = error.column
+    source.read_as_written([name])
+    present = schema.field(name).format or NumberFormat()
+    counts: Counter[str] = Counter()
+    wrong: Counter[str] = Counter()
+    known = 0
+    for batch in prefetch(source.batches([name])):
+        column = combine_chunks(batch.column(0))
+        if cell_type(column.type) != "name":
+            raise error  # the types of the source are fixed
+        cells, is_wrong = present.parse(column, schema.missing)
+        counts = counts or count_cells(column, schema.missing)
+        wrong += count_cells(column.filter(is_wrong), schema.missing)
+        known += len(cells) - cells.null_count
+        if len(wrong) > _SURVEYED:
+            raise error
+    failed = sum(wrong.values())
+    common, _ = counts.most_common(1)[0]
+    counts = counts | wrong
+    counts[common] += max(known + failed - sum(counts.values()), 0)  # good cells of later batches
+    found = find_notation(name, counts, source.numbers, is_wanted=True)
+    assert found.format is not None
+    is_read = re.compile(found.format.pattern).match
+    if any(cell not in found.format.missing and not is_read(cell) for cell in wrong):
+        told = tell_wrong([cell for cell, _ in wrong.most_common()], failed, known + failed)
+        raise TableError(
+            f"column {name!r} must hold numbers: {told}: correct them, give --missing TEXT (missing= in Python) for "
+            f"those that stand for a missing cell, or {kind_cure(name, 'category')}"
+        )
+    return found
+
+
 def _revise_kinds(found: ScanResult, settled: set[str]) -> dict[str, str]:
     """Return the numeric columns whose kind, inferred from the sample, differs from that of the first rows.
 
     So the kind of a column does not depend on the order of the rows.
     """
-    drawn = infer_schema(found.sample, found.schema.target, None, found.schema.task, False, found.schema.missing)
+    formats = {field.name: field.format for field in found.schema.fields if field.format is not None}
+    formats = {name: each for name, each in formats.items() if name in found.sample.schema.names}
+    drawn = infer_schema(
+        found.sample, found.schema.target, None, found.schema.task, False, found.schema.missing, formats=formats
+    )
     kinds = {field.name: field.kind for field in drawn.fields}
     return {
         field.name: kinds[field.name]
@@ -308,10 +394,12 @@ class StreamScan:
         self._seed = seed
         self._watch = watch
         self._keeps_rows = keeps_rows
-        self._stream: Iterator[Any] | None = None
+        self._stream: Generator[Any, None, None] | None = None
 
     def head(self) -> tuple[pa.Table, bool]:
         """Return the first rows, and whether these are all."""
+        if self._stream is not None:
+            self._stream.close()
         held, self._stream, whole = read_head(self.source)
         return arrow().Table.from_batches(held, self.source.schema() if not held else None)[:HEAD_ROWS], whole
 

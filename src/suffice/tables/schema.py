@@ -17,8 +17,17 @@ from suffice.column_kinds import (
     infer_kind,
 )
 from suffice.model_types import KINDS, TASKS, Task
-from suffice.tables.cells import column_cell_type, finite_numbers, mark_missing
-from suffice.tables.errors import TableError, UsageError, listed, nearest
+from suffice.tables.cells import cell_type, column_cell_type, finite_numbers, mark_missing
+from suffice.tables.errors import TableError, UsageError, kind_cure, listed, nearest
+from suffice.tables.number_format import (
+    Notation,
+    NumberFormat,
+    check_options,
+    count_cells,
+    find_notation,
+    may_be_numbers,
+)
+from suffice.tables.sources.base import NumberOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,6 +63,12 @@ class Field:
         The parts of a date that vary.
     truth
         The spelling of false and true, of a boolean column of words or numbers.
+    format
+        The notation of numbers in a column of strings; None for columns of other types.
+    note
+        How the cells are read, for the user, where that is not obvious; may be empty.
+    is_uncertain
+        Whether that reading may be wrong.
     """
 
     name: str
@@ -62,6 +77,9 @@ class Field:
     why: str = ""
     parts: tuple[str, ...] = ()
     truth: tuple[str, str] | None = None
+    format: NumberFormat | None = None
+    note: str = ""
+    is_uncertain: bool = False
 
     def features(self, taken: frozenset[str] = frozenset()) -> list[Feature]:
         """Return the features of the column; the name of a part of a date differs from all columns."""
@@ -160,9 +178,18 @@ class Schema:
 
     @property
     def strings(self) -> tuple[str, ...]:
-        """The string columns of categories and texts: they are read as strings, even if they look like numbers."""
-        wanted = (field for field in self.fields if field.type == "name")
-        return tuple(field.name for field in wanted if field.kind in ("category", "text") or field.name == self.target)
+        """The columns that are read as strings, even if they look like numbers: names, texts, formatted numbers."""
+        return tuple(
+            field.name
+            for field in self.fields
+            if field.format is not None
+            or (field.type == "name" and (field.kind in ("category", "text") or field.name == self.target))
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How columns are read, for the user, where that is not obvious."""
+        return tuple(field.note for field in self.fields if field.note)
 
     def field(self, name: str) -> Field:
         """Return a column by its name."""
@@ -172,6 +199,11 @@ class Schema:
         """Return the same schema with another kind for one column."""
         fields = tuple(replace(each, kind=kind, why=why) if each.name == name else each for each in self.fields)
         return replace(self, fields=fields)
+
+    def with_notation(self, name: str, found: Notation) -> Schema:
+        """Return the same schema with another notation of the numbers of one column."""
+        own = replace(self.field(name), format=found.format, note=found.note, is_uncertain=found.is_uncertain)
+        return replace(self, fields=tuple(own if each.name == name else each for each in self.fields))
 
     def check_columns(self, names: Iterable[str], table: str, target: bool = False) -> None:
         """Raise if a table lacks columns of the model; with the target, also the weight."""
@@ -199,6 +231,7 @@ class Schema:
                     **each,
                     "parts": tuple(each["parts"]),
                     "truth": None if each["truth"] is None else (each["truth"][0], each["truth"][1]),
+                    "format": None if each.get("format") is None else NumberFormat.from_plain(each["format"]),
                 }
             )
             for each in plain["fields"]
@@ -221,6 +254,8 @@ def infer_schema(
     is_complete: bool = True,
     missing: tuple[str, ...] = (),
     categorical: frozenset[str] = frozenset(),
+    numbers: NumberOptions | None = None,
+    formats: Mapping[str, NumberFormat] | None = None,
 ) -> Schema:
     """Return the schema of a table, inferred from its first rows.
 
@@ -240,6 +275,10 @@ def infer_schema(
         Strings that stand for a missing cell.
     categorical
         Columns of a categorical type.
+    numbers
+        How strings are read as numbers.
+    formats
+        The notation of numbers of some columns, if it is known.
     """
     head = mark_missing(head, missing)
     names = head.schema.names
@@ -255,6 +294,19 @@ def infer_schema(
             )
     if task is not None and task not in TASKS:
         raise UsageError(f"{task!r} is not a task; the tasks are {', '.join(TASKS)}{nearest(task, TASKS)}")
+    options = numbers or NumberOptions()
+    check_options(options)
+    is_named = task == "classes" or wanted.get(target) not in (None, "numeric", "count")
+    notations = {name: Notation(found) for name, found in (formats or {}).items()}
+    if formats is None:
+        plain = {
+            name: wanted.get(name) for name in names if name not in categorical and not (is_named and name == target)
+        }
+        notations = _find_notations(head, plain, missing, options)
+    for name, found in notations.items():
+        if found.format is not None and cell_type(head[name].type) == "name":
+            cells, _ = found.format.parse(head[name], missing)
+            head = head.set_column(names.index(name), name, cells)
     fields = [
         _target_field(head[name], name, is_complete)
         if name == target
@@ -263,6 +315,9 @@ def infer_schema(
     ]
     task = _infer_task(head[target], target, task, wanted.get(target), is_complete)
     schema = Schema(tuple(fields), target, task, missing)
+    for name, found in notations.items():
+        if found.format is not None or found.note:
+            schema = schema.with_notation(name, found)
     if not schema.predictors:
         ignored = listed(f"{each.name}: {each.why}" for each in schema.ignored)
         raise TableError(
@@ -285,7 +340,41 @@ def _predictor_field(column: Any, name: str, wanted: str | None, is_complete: bo
         return Field(name, "ignore", cell_type, f"holds {column.type}")
     known = len(column) - column.null_count
     kind, why = infer_kind(cell_type, known, cells, name=name, is_complete=is_complete, is_categorical=is_categorical)
-    return Field(name, kind, cell_type, why, parts, truth if kind == "boolean" else None)
+    note = f"column {name!r}: {why}; {kind_cure(name, 'numeric')} if not" if why and kind == "category" else ""
+    return Field(name, kind, cell_type, why, parts, truth if kind == "boolean" else None, note=note)
+
+
+def _find_notations(
+    head: pa.Table, wanted: Mapping[str, str | None], missing: tuple[str, ...], options: NumberOptions
+) -> dict[str, Notation]:
+    """Return the notation of columns of strings that are numbers, or of which the user is told something.
+
+    Where a comma may separate decimals or thousands, the decimal separator of other columns decides.
+    """
+    counts = {
+        name: count_cells(head[name], missing)
+        for name, kind in wanted.items()
+        if cell_type(head[name].type) == "name"
+        and kind in (None, "numeric", "count")
+        and (kind is not None or may_be_numbers(head[name]))
+    }
+    found = {
+        name: find_notation(name, cells, options, wanted[name] is not None) for name, cells in counts.items() if cells
+    }
+    hint = _find_decimal(head, found.values(), options)
+    if hint is not None:
+        found = {name: find_notation(name, counts[name], options, wanted[name] is not None, hint) for name in found}
+    return found
+
+
+def _find_decimal(head: pa.Table, notations: Iterable[Notation], options: NumberOptions) -> str | None:
+    """Return the decimal separator of those columns of a table that have no other reading; None if they differ."""
+    decimals = {each.format.decimal for each in notations if each.format is not None and each.format.decimal == ","}
+    certain = (each.format for each in notations if each.format is not None and not each.is_uncertain)
+    decimals |= {"." for each in certain if each.thousands == ","}
+    if options.is_text:
+        decimals |= {"." for column in head.columns if column_cell_type(column) == "number"}
+    return decimals.pop() if len(decimals) == 1 else None
 
 
 def _cells_for_inference(column: Any, cell_type: CellType) -> Any:

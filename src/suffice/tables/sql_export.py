@@ -25,6 +25,7 @@ from suffice.tables.cells import missing_numbers
 from suffice.tables.design_matrix import Levels, Words
 from suffice.tables.encoding import encode_values
 from suffice.tables.errors import TableError
+from suffice.tables.number_format import MARKS
 from suffice.tables.predictors.additive import AdditivePredictor
 from suffice.tables.predictors.linear import LinearPredictor
 from suffice.tables.predictors.naive_bayes import NaiveBayesPredictor
@@ -537,7 +538,9 @@ class SqlCells:
         if own.kind == "category":
             return self._named(own, cell)
         gap = f"{self._is(cell.type, 'name')} and {self._is_gap(self._trimmed(cell))}"
-        missing = [f"{cell.plain} is null", gap]
+        marks_of_numbers = ", ".join(map(self.dialect.string, MARKS))
+        gap_of_numbers = f"{self._is(cell.type, 'name')} and lower({self._trimmed(cell)}) in ({marks_of_numbers})"
+        missing = [f"{cell.plain} is null", gap, *([gap_of_numbers] if own.kind in ("numeric", "count") else [])]
         if own.kind == "date":
             return f"case when {' or '.join(missing)} then null {self._moment(own, cell)} end"
         marks = missing_numbers(self.schema.missing)
@@ -732,6 +735,12 @@ def _check_features(features: Sequence[Feature], schema: Schema) -> None:
     for feature in features:
         if feature.kind == "text":
             raise TableError(str(text_error(feature.column)))
+        notation = schema.field(feature.column).format
+        if notation is not None and (notation.describe() or notation.missing):
+            raise TableError(
+                f"column {feature.column!r} is a string with numbers ({notation.describe() or 'and other strings'}), "
+                "which databases read differently: use predict, or convert the column to numbers and fit again"
+            )
         if feature.kind == "category" and feature.part is None and schema.field(feature.column).type == "moment":
             raise TableError(
                 f"column {feature.column!r} is a category of timestamps, which databases write differently: "

@@ -10,7 +10,7 @@ import numpy as np
 
 from suffice.kernels.sql.dialect import Dialect, quoted
 from suffice.statistics import Labels
-from suffice.tables.cells import cell_type
+from suffice.tables.cells import cell_type, missing_numbers
 from suffice.tables.design_matrix import Levels, Number, Term
 from suffice.tables.encoding import CodedColumn, KindError, encode_truths, encode_values
 from suffice.tables.pushdown.database import PushdownError
@@ -52,6 +52,10 @@ class SqlColumns:
         wrong = {"numeric": "name", "count": "name"}.get(feature.kind)
         if feature.part is not None and kind not in ("date", "moment"):
             raise self._pushdown_error(feature, "holds dates as strings")
+        if kind == "name" and self.schema.field(feature.column).format is not None:
+            raise self._pushdown_error(feature, "holds numbers as strings")
+        if kind in ("number", "whole") and missing_numbers(self.schema.missing):
+            raise self._pushdown_error(feature, "holds numbers that stand for missing cells")
         if kind == wrong:
             raise self._pushdown_error(feature, "holds numbers as strings")
         if feature.part is None and feature.kind == "category" and kind == "moment":

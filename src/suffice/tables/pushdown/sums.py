@@ -24,12 +24,13 @@ from suffice.statistics import (
     Statistics,
 )
 from suffice.statistics.base import FloatArray
+from suffice.tables.cells import cell_type
 from suffice.tables.design_matrix import Design
 from suffice.tables.encoding import Bins, KindError, Targets
 from suffice.tables.errors import TableError, kind_cure
 from suffice.tables.predictors.summed import SummedPredictor
 from suffice.tables.pushdown.columns import SqlColumns, term_columns
-from suffice.tables.pushdown.database import TableDatabase
+from suffice.tables.pushdown.database import PushdownError, TableDatabase
 from suffice.tables.schema import Feature, Schema
 from suffice.tables.sources.base import arrow
 
@@ -65,6 +66,8 @@ def read_target(database: TableDatabase, schema: Schema, types: dict[str, Any], 
         known = f"{column} in ({', '.join(cell for cell, code in pairs if code >= 0)})"
         rows = int(weights[targets.known].sum())
         return SqlTarget(targets.labels, f"case {column} {cases} end", "", known, rows, int(weights.sum()) - rows, None)
+    if schema.field(schema.target).format is not None and cell_type(types[schema.target]) == "name":
+        raise PushdownError(f"the target {schema.target!r} holds numbers as strings: cast it in a query")
     number = dialect.known(f"{column}::float8")
     counts = schema.task == "counts"
     bad = dialect.is_infinite("t") + (" or t < 0 or t <> floor(t)" if counts else "")

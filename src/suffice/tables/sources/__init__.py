@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from suffice.tables.sources.base import Source
@@ -39,7 +40,7 @@ def open_table(
     query
         A SELECT over the table, which is named ``data``; for a database, a SELECT over its tables.
     dialect
-        The format of delimited text; detected by default.
+        The format of delimited text, and of numbers in strings of any table; detected by default.
     strings
         Columns of delimited text that are read as strings.
     collect
@@ -55,9 +56,16 @@ def open_table(
     """
     if isinstance(table, Source):
         return table
-    how = FileOptions(query, dialect or Dialect(), list(strings))
+    format_ = dialect or Dialect()
+    source = _open(table, FileOptions(query, format_, list(strings)), collect)
+    source.missing = source.missing or format_.missing
+    source.numbers = replace(source.numbers, decimal=format_.decimal, thousands=format_.thousands)
+    return source
+
+
+def _open(table: TableLike, how: FileOptions, collect: bool) -> Source:
     if isinstance(table, str | os.PathLike):
         return open_location(os.fspath(table), how)
     if isinstance(table, list | tuple) and table and all(isinstance(each, str | os.PathLike) for each in table):
         return open_list([os.fspath(each) for each in table], how)
-    return open_frame(table, query, collect)
+    return open_frame(table, how.query, collect)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from suffice.tables.errors import MissingExtraError, TableError, listed
@@ -22,11 +23,35 @@ HERE = "here"
 BATCH = 1 << 17
 
 
+@dataclass(frozen=True)
+class NumberOptions:
+    """How numbers in strings are read; None is found for each column.
+
+    Parameters
+    ----------
+    decimal
+        The decimal separator.
+    thousands
+        The separator of thousands; "" for none.
+    is_text
+        Whether the table has no types, as delimited text: its whole numbers may come as strings.
+    """
+
+    decimal: str | None = None
+    thousands: str | None = None
+    is_text: bool = False
+
+    def refuses(self, decimal: str, thousands: str) -> bool:
+        """Whether the user has given other separators."""
+        return self.decimal not in (None, decimal) or self.thousands not in (None, thousands)
+
+
 class Source(ABC):
     """A table that is read batch by batch, any number of times."""
 
     name: str
     missing: tuple[str, ...] = ()  # names of missing cells
+    numbers: NumberOptions = NumberOptions()  # how strings are read as numbers
     categorical: frozenset[str] = frozenset()  # columns of a categorical type of a data frame
     whole: frozenset[str] = frozenset()  # columns of integers in the first rows, which are read as floats
 

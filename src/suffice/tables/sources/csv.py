@@ -18,15 +18,18 @@ from pathlib import Path
 from typing import IO, Any
 
 from suffice.kernels.sql.dialect import quoted
-from suffice.tables.errors import TableError, UsageError, kind_cure
+from suffice.tables.errors import CellError, TableError, UsageError, kind_cure
+from suffice.tables.sources.base import NumberOptions
 from suffice.tables.sources.duckdb import DuckSource, _duckdb, literal
 
 #: Common spellings of missing cells.
-MISSING = ("", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null")
+MISSING = ("", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "\\N")
 #: Column types that DuckDB may detect. Booleans stay strings, so that classes keep their names.
 _TYPES = ("BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR")
 _DELIMITERS = (",", "\t", ";", "|")
 _LOOKED_AT = 1 << 16
+#: Characters in which numbers that begin with 0 are looked for.
+_SEARCHED = 1 << 20
 #: Integers up to this are exact floats.
 _EXACT = 2**53
 #: Some integers of this many digits are not.
@@ -52,7 +55,7 @@ _WORKBOOK = "an Excel workbook: save the sheet as CSV, or pass pandas.read_excel
 
 @dataclass(frozen=True)
 class Dialect:
-    """Format of delimited text; None is detected.
+    """Format of delimited text, and of numbers in strings of any table; None is detected.
 
     Parameters
     ----------
@@ -64,17 +67,27 @@ class Dialect:
         "utf-8", "utf-16", "latin-1" or any other codec of Python.
     missing
         Further spellings of missing cells.
+    decimal
+        The decimal separator of numbers in strings: "." or ",".
+    thousands
+        Their separator of thousands: ",", ".", " ", "'", or "" for none.
     """
 
     delimiter: str | None = None
     header: bool | None = None
     encoding: str = "utf-8"
     missing: tuple[str, ...] = ()
+    decimal: str | None = None
+    thousands: str | None = None
 
     @property
     def missing_marks(self) -> tuple[str, ...]:
         """All spellings of missing cells."""
         return tuple(dict.fromkeys((*MISSING, *self.missing)))
+
+    def _has_other_point(self) -> bool:
+        """Whether the point is no decimal separator: then DuckDB does not read fractions."""
+        return self.decimal == "," or self.thousands == "."
 
     @property
     def codec(self) -> str:
@@ -95,7 +108,7 @@ class Dialect:
             "delim": self.delimiter or guess_delimiter(files[0], self.codec),
             "header": self.header,
             "nullstr": ["", *gaps],
-            "auto_type_candidates": list(_TYPES),
+            "auto_type_candidates": [each for each in _TYPES if each != "DOUBLE" or not self._has_other_point()],
             "union_by_name": True if len(files) > 1 else None,
             "encoding": self.codec if self.codec != "utf-8" else None,
             "new_line": escaped_line_end(files[0], self.codec),
@@ -165,11 +178,11 @@ def detect_encoding(path: str, dialect: Dialect) -> str:
     return dialect.encoding
 
 
-def read_start(path: str, encoding: str) -> str | None:
-    """Return the first bytes of a file; None if it cannot be read."""
+def read_start(path: str, encoding: str, length: int = _LOOKED_AT) -> str | None:
+    """Return the first characters of a file; None if it cannot be read."""
     try:
         with _opened(path, encoding) as file:
-            return file.read(_LOOKED_AT)
+            return file.read(length)
     except (OSError, EOFError, UnicodeError, zlib.error):
         return None
 
@@ -180,6 +193,12 @@ def _opened(path: str, encoding: str) -> IO[str]:
     if path.endswith(".zst"):
         raise OSError("DuckDB reads these")
     return Path(path).open(encoding=encoding, newline="")
+
+
+def has_zero_padded_numbers(path: str, dialect: Dialect) -> bool:
+    """Whether some number of the first lines of a file begins with 0 and another digit."""
+    text = read_start(path, dialect.codec, _SEARCHED)
+    return text is None or re.search(r"(?<![0-9.:+T-])0[0-9]+(?![0-9.:T-])", text) is not None
 
 
 def find_missing_marks(path: str, dialect: Dialect) -> list[str]:
@@ -213,10 +232,11 @@ def translate_error(error: Exception, files: Sequence[str], dialect: Dialect) ->
     value = re.search(r'converting column "(.*?)". Could not convert string "(.*?)" to \'(\w+)\'', text)
     if value:
         column, cell, kind = value.groups()
-        return TableError(
+        message = (
             f"{at}: column {column!r} looked like {kind}, but holds {cell!r}: {kind_cure(column, 'category')}; or "
             f"--missing {cell!r} (Dialect(missing=...)) if that is a missing cell"
         )
+        return CellError(message, column) if kind in ("DOUBLE", "BIGINT") else TableError(message)
     if "gzip" in text.casefold() or (where.endswith(".gz") and read_start(files[0], "latin-1") is None):
         return TableError(f"{where} is not a gzip file, or is damaged: write it again")
     if where.endswith(".zst"):
@@ -259,6 +279,8 @@ def _ragged_line_in(path: str, dialect: Dialect) -> str | None:
 class CsvSource(DuckSource):
     """Delimited text, read by DuckDB."""
 
+    numbers = NumberOptions(is_text=True)
+
     def __init__(
         self,
         name: str,
@@ -300,6 +322,7 @@ class CsvSource(DuckSource):
         if ragged is not None:
             raise TableError(self._named(ragged))
         self._types = {name: kind for name, kind in self._types.items() if name in names}
+        self._types.update(dict.fromkeys(self._zero_padded([n for n in names if types[n] == "BIGINT"]), "VARCHAR"))
         whole = [name for name in names if types[name] == "BIGINT" and name not in self._types]
         if whole and not self._has_short_numbers():
             largest = ", ".join(f"max(abs({quoted(name)}::HUGEINT))" for name in whole)
@@ -313,6 +336,23 @@ class CsvSource(DuckSource):
         self._types.update(dict.fromkeys(self._infinite([n for n in names if types[n] == "VARCHAR"]), "DOUBLE"))
         if self._types:
             self._update_view()
+
+    def _zero_padded(self, names: Sequence[str]) -> list[str]:
+        """Return the columns of digits in which a number begins with 0, as postcodes do, among the first rows."""
+        names = [name for name in names if name not in self._types]
+        if not names or not any(has_zero_padded_numbers(file, self._dialect) for file in self._files[:8]):
+            return []
+        types = self._types
+        self._types = {**types, **dict.fromkeys(names, "VARCHAR")}
+        try:
+            self._update_view()
+            padded = ", ".join(f"bool_or(regexp_matches(trim({quoted(name)}), '^0[0-9]+$'))" for name in names)
+            (found,) = self.connection.sql(f"select {padded} from (from data limit 20000)").fetchall()
+        except _duckdb().Error:  # a line that cannot be read raises later
+            found = (None,) * len(names)
+        self._types = types
+        self._update_view()
+        return [name for name, is_padded in zip(names, found, strict=True) if is_padded]
 
     def _has_short_numbers(self) -> bool:
         """Whether no number of the table has more digits than a float holds exactly, if a look at the text tells."""
@@ -413,7 +453,7 @@ class CsvSource(DuckSource):
             except UnicodeError as error:
                 raise TableError(f"{file} is not written in {dialect.encoding} ({error}): give its encoding") from None
             copies.append(str(copy))
-        return copies, Dialect(dialect.delimiter, dialect.header, "utf-8", dialect.missing)
+        return copies, replace(dialect, encoding="utf-8")
 
     def rows(self) -> int | None:
         """Estimate the number of rows from the length of the first lines; None if files are compressed."""
@@ -438,7 +478,9 @@ class CsvSource(DuckSource):
         found = super()._translate_error(error)
         if "the query" in str(found):
             return found
-        return TableError(self._named(str(translate_error(error, self._files, self._dialect))))
+        translated = translate_error(error, self._files, self._dialect)
+        message = self._named(str(translated))
+        return CellError(message, translated.column) if isinstance(translated, CellError) else TableError(message)
 
     def _named(self, sentence: str) -> str:
         """Return a message with the user's name of a file."""
