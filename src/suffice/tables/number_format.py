@@ -86,7 +86,7 @@ class NumberFormat:
     --------
     >>> numbers, wrong = NumberFormat(",", ".", "€").parse(arrow().array(["1.234,50 €", "-2,5", "n/a", "1,2,3"]))
     >>> numbers.to_pylist(), wrong.to_pylist()
-    ([1234.5, -2.5, None, None], [False, False, False, True])
+    ([1234.5, -2.5, None, None], [False, False, None, True])
     """
 
     decimal: str = "."
@@ -107,7 +107,7 @@ class NumberFormat:
         return f"^(?:{before}{_SIGN}?{before}{number}{after}|{_SPECIAL})$"
 
     def parse(self, column: Any, missing: Iterable[str] = ()) -> tuple[Any, Any]:
-        """Return cells as floats, null for missing ones, and which cells are neither numbers nor missing.
+        """Return cells as floats, null for missing ones, and which of the others are no numbers.
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class NumberFormat:
         if self.decimal != ".":
             numbers = pc.replace_substring(numbers, self.decimal, ".")
         numbers = pc.replace_substring(numbers, "\u2212", "-")
-        return numbers.cast(pa.float64()), pc.fill_null(pc.invert(is_number), False)
+        return numbers.cast(pa.float64()), pc.invert(is_number)
 
     def describe(self) -> str:
         """Return the format in words; empty for plain numbers."""
