@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import suffice
-from suffice.tables import FetchWarning, TableError, open_table
+from suffice.tables import FetchWarning, ReadingWarning, TableError, open_table
 from tests.tables.tables_data import KINDS, houses, kinds, near, rows_of
 
 TABLE = houses(80, missing=0.1)
@@ -79,7 +79,8 @@ def test_frames_that_are_no_tables_are_refused_in_a_sentence(table: Any, what: s
 
 
 def test_cells_of_several_types_become_names() -> None:
-    model = suffice.fit(pd.DataFrame({"a": [1, "x", None, 2.5] * 10, "y": ["p", "q"] * 20}), "y", "nb")
+    with pytest.warns(ReadingWarning, match="10 of 30 cells .* are no numbers .'x'.: read as names"):
+        model = suffice.fit(pd.DataFrame({"a": [1, "x", None, 2.5] * 10, "y": ["p", "q"] * 20}), "y", "nb")
     assert model.description_.levels() == {"a": ("1", "2.5", "x")}
 
 

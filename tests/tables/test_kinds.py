@@ -175,7 +175,7 @@ def test_a_kind_can_be_given(name: str, kind: str) -> None:
         ({"sex": "categry"}, r"'categry' is not a kind of column; the kinds are numeric.*; did you mean 'category'\?"),
         ({"city": "boolean"}, "'city' is not boolean: it must hold two values"),
         ({"city": "date"}, "'city' does not hold dates"),
-        ({"city": "numeric"}, "'city' must hold numbers; row 1 holds '(new york city|los angeles|rome)'"),
+        ({"city": "numeric"}, "'city' must hold numbers: 400 of 400 cells .100 %. are no numbers"),
         ({"day": "numeric"}, "'day' holds dates, which cannot be numeric: use date, category or ignore"),
         ({"below zero": "count"}, "'below zero' .* not a count"),
         ({"money": "count"}, "'money' .* not a count"),

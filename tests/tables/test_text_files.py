@@ -270,7 +270,7 @@ def test_what_is_not_delimited_text_is_named(start: bytes, message: str, tmp_pat
 def test_names_that_look_like_numbers_are_read_as_they_are_written(tmp_path: Path) -> None:
     """A file of which all names are numbers is scored as the same rows in a frame of strings."""
     learned, scored = tmp_path / "learned.csv", tmp_path / "scored.csv"
-    learned.write_text("v,y\n" + "1.0,a\n2.0,b\nx,a\n" * 20)
+    learned.write_text("v,y\n" + "1.0,a\n2.0,b\nx,a\ny,b\nz,a\n" * 20)
     scored.write_text("v,y\n1.0,a\n2.0,b\n")
     model = suffice.fit(learned, "y", "nb")
     expected = model.predict_proba(pa.table({"v": ["1.0", "2.0"]}))

@@ -406,7 +406,7 @@ def encode_weights(column: Any, name: str, known: npt.NDArray[np.bool_], schema:
     """Return the weights of the rows with a target; raise for one that is missing, negative or not finite."""
     kind = cell_type(column.type)
     if kind == "name":
-        column = _parse_numbers(column, Field(name, "numeric", "number"), first, schema.missing)
+        column = _parse_numbers(column, schema.field(name).format or NumberFormat(), name, first, schema.missing)
     elif kind not in ("number", "whole", "truth"):
         raise TableError(f"the weight {name!r} must hold numbers, and holds {column.type}: name another column")
     found = _mask_missing(to_floats(column), schema.missing)

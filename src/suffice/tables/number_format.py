@@ -277,7 +277,7 @@ def find_notation(
 def tell_wrong(wrong: list[str], failed: int, total: int) -> str:
     """Return how many cells are no numbers, with examples."""
     share = 100 * failed / max(total, 1)
-    return f"{failed} of {total} cells ({share:.2g} %) are no numbers ({listed(wrong, 3)})"
+    return f"{failed} of {total} cells ({share:.{'0f' if share >= 10 else '2g'}} %) are no numbers ({listed(wrong, 3)})"
 
 
 def _other_reading(
