@@ -76,9 +76,10 @@ def test_a_cell_that_comes_late(tmp_path: Path) -> None:
     cells = [f"{n % 97 + 0.5},{'xz'[n % 2]}" for n in range(60_000)]
     cells[55_000] = "oops,x"
     table = written(tmp_path / "t.csv", "a,y\n" + "\n".join(cells) + "\n")
-    sentence = refused("fit", table, "-t", "y", "-m", "nb", code=1)
-    assert f"line 55002 of {table}" in sentence
-    assert "--missing 'oops'" in sentence
+    found = done("fit", table, "-t", "y", "-m", "nb", "--json").json
+    (note,) = found["notes"]
+    assert "1 of 60000 cells (0.0017 %) are no numbers ('oops'), and read as missing" in note
+    assert found["rows"] == 60_000
     assert done("fit", table, "-t", "y", "-m", "nb", "--missing", "oops", "--json").json["rows"] == 60_000
 
 
