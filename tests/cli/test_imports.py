@@ -113,3 +113,8 @@ def test_info_imports_no_slow_library(folder: Path, model: str) -> None:
 @pytest.mark.parametrize("model", [*CLASSES, *TARGETS])
 def test_sql_imports_no_slow_library(folder: Path, model: str) -> None:
     assert slow_imports(folder, "sql", model) == []
+
+
+@pytest.mark.parametrize("model", [*CLASSES, *TARGETS])
+def test_export_imports_no_slow_library(folder: Path, model: str) -> None:
+    assert slow_imports(folder, "export", model, "--to", "python", "-o", "exported.py") == []

@@ -66,6 +66,18 @@ def fitted(model: str, target: str) -> TableModel:
     return TableModel(model, folds=2, task=task).fit(frame()[[*COLUMNS, target]], target)
 
 
+@cache
+def formatted() -> TableModel:
+    """Return a model of strings of numbers: decimal commas, thousands, a currency, percentages, missing cells."""
+    random = np.random.default_rng(5)
+    price, share = random.uniform(100, 9000, N).round(2), random.uniform(0, 100, N).round(1)
+    euros = [f"{cell:,.2f} €".translate(str.maketrans(",.", ".,")) for cell in price]
+    table = pd.DataFrame({"price": euros, "share": [f"{cell}%" for cell in share]})
+    table.loc[::20, "price"] = "n/a"
+    table["y"] = price / 1000 + share / 50 + random.normal(size=N) / 9
+    return TableModel("linear", folds=2).fit(table, "y")
+
+
 def rows_at_edges(model: TableModel) -> pd.DataFrame:
     """Return rows whose areas are the edges of the bins of an additive model."""
     edges = next(bins.edges for bins in model.predictor_.binned if bins.name == "area")

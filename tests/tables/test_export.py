@@ -25,6 +25,7 @@ from tests.tables.export_cases import (
     COLUMNS,
     as_lists,
     fitted,
+    formatted,
     frame,
     rows_at_edges,
     unseen_rows,
@@ -193,6 +194,23 @@ def test_strings_that_mark_missing_cells_are_read(tmp_path: Path) -> None:
     expected = model.predict_proba(pd.DataFrame(rows))
     np.testing.assert_allclose(runtime.predict_proba(rows, document), expected, atol=1e-12)
     np.testing.assert_allclose(runtime.predict_proba(numbers, document), expected, atol=1e-12)
+
+
+def test_formatted_numbers_are_read_as_by_the_model() -> None:
+    model = formatted()
+    document = json.loads(format_json(export_document(model)))
+    assert document["columns"][0]["format"]["decimal"] == ","
+    rows = {
+        "price": ["1.234,50 €", "€ 12", "- 3,5", "−3,5 €", "N/A", None, " 1234,5 "],
+        "share": ["12%", "3.5 %", "-1%", "−0.5%", "unknown", "", "100.0%"],
+    }
+    found = runtime.predict(rows, document)
+    np.testing.assert_allclose(found, model.predict(pd.DataFrame(rows)), atol=1e-12)
+    numbers = {"price": [1234.5, 12, -3.5, -3.5, None, np.nan, 1234.5], "share": rows["share"]}
+    np.testing.assert_allclose(runtime.predict(numbers, document), found, atol=1e-12)
+    for price, share in (("1,234.50 €", "1%"), ("1.2.3", "1%"), ("1 $", "1%"), ("1", "1"), ("1", 1.0)):
+        with pytest.raises(ValueError, match=r"in row 1 (is not a number|has no percent sign)"):
+            runtime.predict([{"price": price, "share": share}], document)
 
 
 @pytest.mark.parametrize(

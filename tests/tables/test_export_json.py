@@ -5,13 +5,15 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from tests.tables.export_cases import CASES, as_lists, fitted, frame, unseen_rows, with_threshold
+from tests.tables.export_cases import CASES, as_lists, fitted, formatted, frame, unseen_rows, with_threshold
 
 EPOCH = datetime.datetime(1970, 1, 1)
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -24,7 +26,7 @@ def cell_of(row: dict[str, Any], feature: dict[str, Any], columns: dict[str, Any
         return None
     match column["kind"]:
         case "numeric" | "count":
-            return float(cell)
+            return float(cell) if not isinstance(cell, str) else number_of(cell, column["format"])
         case "boolean":
             return float(cell if column["truth"] is None else column["truth"].index(cell))
         case "category":
@@ -37,6 +39,14 @@ def cell_of(row: dict[str, Any], feature: dict[str, Any], columns: dict[str, Any
     }
     found: float | str = parts[feature["part"]]
     return found
+
+
+def number_of(cell: str, notation: dict[str, Any]) -> float:
+    """Return a formatted number."""
+    assert re.fullmatch(notation["pattern"], cell)
+    for sign in (notation["unit"], " ", "\u00a0", notation["thousands"], "’" if notation["thousands"] == "'" else ""):
+        cell = cell.replace(sign, "") if sign else cell
+    return float(cell.replace(notation["decimal"], ".").replace("−", "-"))
 
 
 def place_in(side: dict[str, Any], x: Any) -> int:
@@ -122,11 +132,19 @@ def test_the_threshold_of_a_class_is_in_the_file(tmp_path: Path) -> None:
     assert labels == own.predict(rows).tolist()
 
 
+def test_formatted_numbers_are_read_by_their_notation(tmp_path: Path) -> None:
+    own = formatted()
+    model = json.loads(own.export(tmp_path / "model.json", "json").read_text())
+    rows = {"price": ["1.234,50 €", "−2,5", None], "share": ["12%", "3.5 %", None]}
+    found = [predict(model, {name: rows[name][at] for name in rows})[0] for at in range(3)]
+    np.testing.assert_allclose(found, own.predict(pd.DataFrame(rows)), rtol=1e-11)
+
+
 def test_the_page_names_every_field_and_form(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs/howto/export.md").read_text()
     for name in ("nb", "gda-full", "additive"):
         model = json.loads(fitted(name, "two").export(tmp_path / "model.json", "json").read_text())
-        named = {*model, *model["columns"][0], *model["features"][0]}
+        named = {*model, *model["columns"][0], *model["columns"][0]["format"], *model["features"][0]}
         for term in model["terms"]:
             named |= {*term, term["form"]}
             for part in [*term.get("sides", ()), *term.get("columns", ())]:

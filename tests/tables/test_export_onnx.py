@@ -15,7 +15,16 @@ import pytest
 from suffice.tables import Dialect, MissingExtraError, TableError, TableModel, open_table
 from suffice.tables.export.document import export_document
 from suffice.tables.export.onnx_graph import build_onnx
-from tests.tables.export_cases import CASES, COLUMNS, fitted, frame, rows_at_edges, unseen_rows, with_threshold
+from tests.tables.export_cases import (
+    CASES,
+    COLUMNS,
+    fitted,
+    formatted,
+    frame,
+    rows_at_edges,
+    unseen_rows,
+    with_threshold,
+)
 
 
 def session_of(model: TableModel) -> Any:
@@ -78,6 +87,12 @@ def test_a_class_whose_rows_were_forgotten_has_the_probability_0() -> None:
     model = TableModel("nb", folds=2).fit(table, "three")
     model.forget(table[table["three"] == "1"])
     check(model, unseen_rows())
+
+
+def test_formatted_numbers_are_given_as_numbers() -> None:
+    (found,) = session_of(formatted()).run(None, {"price": np.array([1234.5, np.nan]), "share": np.array([12.0, 3.5])})
+    rows = pd.DataFrame({"price": ["1.234,50 €", None], "share": ["12%", "3.5%"]})
+    np.testing.assert_allclose(found, formatted().predict(rows), rtol=1e-9)
 
 
 def test_marks_of_missing_cells_are_missing(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.tables.design_matrix import Design, Levels, Number
 from suffice.tables.errors import TableError
+from suffice.tables.number_format import MARKS, NumberFormat
 from suffice.tables.predictors.additive import AdditivePredictor
 from suffice.tables.predictors.linear import LinearPredictor
 from suffice.tables.predictors.naive_bayes import NaiveBayesPredictor
@@ -30,7 +31,7 @@ from suffice.tables.schema import Feature, Field, Schema
 #: Name and version of the format.
 FORMAT, VERSION = "suffice-model", 1
 #: Attributes of a column and of a schema that an export writes, or that predictions do not depend on.
-_FIELD = {"name", "kind", "type", "why", "parts", "truth"}
+_FIELD = {"name", "kind", "type", "why", "parts", "truth", "format", "note", "is_uncertain"}
 _SCHEMA = {"fields", "target", "task", "missing", "roles"}
 
 Term = dict[str, Any]
@@ -78,6 +79,7 @@ def export_document(model: Any) -> dict[str, Any]:
         "temperature": float(getattr(scorer, "temperature", 1.0)),
         "decision": None if model._decision is None else vars(model._decision),
         "missing": list(schema.missing),
+        "marks": list(MARKS),
         "columns": [_column(field) for field in fields],
         "features": [feature._asdict() for feature in features],
         "intercept": intercept.tolist(),
@@ -95,7 +97,16 @@ def export_document(model: Any) -> dict[str, Any]:
 
 def _column(field: Field) -> dict[str, Any]:
     truth = None if field.truth is None else list(field.truth)
-    return {"name": field.name, "kind": field.kind, "type": field.type, "truth": truth}
+    found: dict[str, Any] = {"name": field.name, "kind": field.kind, "type": field.type, "truth": truth, "format": None}
+    if field.kind in ("numeric", "count"):
+        notation = field.format or NumberFormat()
+        found["format"] = {**notation.to_plain(), "pattern": notation.pattern}
+    elif field.format is not None:
+        raise TableError(
+            f"column {field.name!r} is a {field.kind} of formatted numbers ({field.format.describe()}), which an "
+            "exported model does not read: use suffice predict, or convert the cells before the fit"
+        )
+    return found
 
 
 def _features_of(term: Term) -> Iterator[str]:

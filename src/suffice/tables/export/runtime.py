@@ -141,6 +141,7 @@ class _Cells:
         """Return what is read of a column: its cells, or the parts of a date."""
         if name not in self._read:
             column = next(each for each in self._model["columns"] if each["name"] == name)
+            column = {**column, "marks": self._model["marks"]}
             cells, missing = self._columns[name], self._model["missing"]
             read = {"category": _categories, "date": _dates, "boolean": _truths}.get(column["kind"], _numbers)
             self._read[name] = read(cells, column, missing)
@@ -165,7 +166,7 @@ def _name(cell: Any) -> str:
 
 
 def _numbers(cells: Any, column: Mapping[str, Any], missing: Sequence[str]) -> dict[str, Any]:
-    if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiub":
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiub" and column["format"]["unit"] != "%":
         found = cells.astype(np.float64)
     else:
         found = np.array([_number(cell, at, column, missing) for at, cell in enumerate(_plain(cells))], dtype=float)
@@ -184,15 +185,27 @@ def _numbers(cells: Any, column: Mapping[str, Any], missing: Sequence[str]) -> d
 def _number(cell: Any, row: int, column: Mapping[str, Any], missing: Sequence[str]) -> float:
     if cell is None:
         return math.nan
+    notation = column["format"]
     if isinstance(cell, str):
         cell = cell.strip()
-        if cell in ("", *missing) or cell.lower() in ("nan", "+nan", "-nan"):
+        if cell in ("", *missing, *notation["missing"]) or cell.lower() in column["marks"]:
             return math.nan
-        if not _NUMBER.fullmatch(cell):
+        if not re.fullmatch(notation["pattern"], cell):
             raise _error(column, row, cell, "is not a number: correct the cell, or leave it empty")
-    elif not hasattr(cell, "__float__"):
+        return float(_without_notation(cell, notation))
+    if not hasattr(cell, "__float__"):
         raise _error(column, row, cell, "is not a number: correct the cell, or leave it empty")
+    if notation["unit"] == "%" and not math.isnan(cell):
+        raise _error(column, row, cell, "has no percent sign, as at the fit: give a string such as '12%'")
     return float(cell)
+
+
+def _without_notation(cell: str, notation: Mapping[str, Any]) -> str:
+    """Return a formatted number as Python writes it."""
+    digits = "".join(cell.replace(notation["unit"], "").split())
+    for separator in {"'": "'\u2019"}.get(notation["thousands"], notation["thousands"]):
+        digits = digits.replace(separator, "")
+    return digits.replace(notation["decimal"], ".").replace("\u2212", "-")
 
 
 def missing_numbers(missing: Sequence[str]) -> list[float]:
