@@ -147,6 +147,11 @@ class StoredLedger:
                 "UPDATE moves SET moved = ? WHERE box = ? AND source = ? AND key = ? AND moved IS NULL", *row
             )
 
+    def close_move(self, move: Move) -> None:
+        """Record that a message has left its source; where it is, is not known."""
+        row = (self._box, os.fsencode(move.source), os.fsencode(move.key))
+        self._store.execute("UPDATE moves SET moved = x'' WHERE box = ? AND source = ? AND key = ?", *row)
+
     def drop_moves(self, moves: Iterable[Move]) -> None:
         """Remove moves that were undone or did not happen."""
         with self._store.write_transaction():

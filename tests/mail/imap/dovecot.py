@@ -78,9 +78,11 @@ class Dovecot:
     ----------
     extensions
         What it advertises beside :data:`CAPABILITIES`; all that it has if None.
+    tokens
+        Address of a service that verifies OAuth 2 tokens.
     """
 
-    def __init__(self, extensions: Sequence[str] | None = None) -> None:
+    def __init__(self, extensions: Sequence[str] | None = None, tokens: str | None = None) -> None:
         self.place = Path(tempfile.mkdtemp(prefix="suffice-imap-"))
         self.place.chmod(0o755)  # Dovecot reads it as another user
         self.port, self.starttls_port = free_port(), free_port()
@@ -92,11 +94,16 @@ class Dovecot:
             if is_root and name != "run":
                 os.chown(self.place / name, uid, gid)
         more = "" if extensions is None else f"imap_capability = {' '.join([CAPABILITIES, *extensions])}"
+        if tokens:
+            settings = self.place / "oauth2.conf"
+            settings.write_text(f"tokeninfo_url = {tokens}\nusername_attribute = email\n")
+            more += "\nauth_mechanisms = plain xoauth2\n"
+            more += f"passdb {{\n  driver = oauth2\n  mechanisms = xoauth2\n  args = {settings}\n}}"
         if not is_root:
             me = Path("~").expanduser().owner()
             more += f"\ndefault_internal_user = {me}\ndefault_login_user = {me}"
         self.certificate = _make_certificate(self.place)
-        settings = _SETTINGS.format(
+        text = _SETTINGS.format(
             place=self.place,
             port=self.port,
             starttls=self.starttls_port,
@@ -106,7 +113,7 @@ class Dovecot:
             special=f'"{SPECIAL}"',
             password=PASSWORD,
         )
-        (self.place / "dovecot.conf").write_text(settings, encoding="utf-8")
+        (self.place / "dovecot.conf").write_text(text, encoding="utf-8")
         (self.place / "password").write_text(PASSWORD + "\n", encoding="utf-8")
         self.start()
 

@@ -149,6 +149,38 @@ def test_a_message_delivered_twice_is_not_taken_for_a_leftover(
     assert user.texts("INBOX") + user.texts("Junk") == [spam(1), spam(1)]
 
 
+def test_a_message_that_the_user_moved_before_an_interrupted_run_is_not_learned(
+    ann: User, mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from imapclient import IMAPClient
+
+    def fail(*_: object) -> None:
+        raise ConnectionResetError
+
+    ann.deliver(ham(1), folder="Friends")
+    ann.deliver(ham(2))
+    sort(ann, mine)
+    ann.deliver(spam(1))
+    with monkeypatch.context() as patched:
+        patched.setattr(IMAPClient, "move", fail)
+        assert suffice("mail", "sort", ann.address(), "--filter", mine, *ann.options).code == 3
+    ann.move(spam(1), "INBOX", "Friends")
+    found = sort(ann, mine)
+    assert (found["moved"], found["learned"]) == ([], [])
+
+
+def test_a_folder_that_is_full_is_reported_and_nothing_is_lost(ann: User, mine: Path) -> None:
+    ann.deliver(spam(1), ham(1))
+    place = ann.server.place / "mail" / ann.name / ".Junk"
+    ann.deliver(folder="Junk")
+    place.joinpath("tmp").rename(place / "other")
+    place.joinpath("tmp").write_text("no folder")
+    ran = suffice("mail", "sort", ann.address(), "--filter", mine, *ann.options)
+    assert ran.code == 3
+    assert "1 messages could not be moved" in ran.err
+    assert ann.texts() == sorted([spam(1), ham(1)])
+
+
 @pytest.mark.parametrize("extensions", [FULL, NO_MOVE], ids=["move", "no move"])
 def test_changes_of_another_client_at_the_same_time_lose_nothing(
     new_user: Callable[..., User], mine: Path, extensions: tuple[str, ...]

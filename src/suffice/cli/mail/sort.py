@@ -100,7 +100,7 @@ def sort_command(
             if undo:
                 sorting.undo(box, undo)
             else:
-                sorting.run(box)
+                _check_failed(sorting.run(box).failed)
 
 
 class _ImapSorting:
@@ -109,7 +109,7 @@ class _ImapSorting:
     def __init__(self, chosen: MailFilter, force: bool, yes: bool, options: dict[str, Any], quiet: bool) -> None:
         self._chosen, self._force, self._yes, self._options, self._quiet = chosen, force, yes, options, quiet
 
-    def run(self, box: ImapFolder) -> None:
+    def run(self, box: ImapFolder) -> SortResult:
         from suffice.mail.imap.ledger import ImapLedger, finish_moves
         from suffice.mail.sorter import INBOX
 
@@ -133,7 +133,7 @@ class _ImapSorting:
                 "marked as deleted; they go when your mail program empties ('expunges', 'compacts') the folder"
             )
         sys.stdout.flush()
-        _check_failed(found.failed)
+        return found
 
     def undo(self, box: ImapFolder, run: str) -> None:
         from suffice.mail.imap.ledger import ImapLedger, finish_moves

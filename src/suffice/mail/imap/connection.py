@@ -104,6 +104,8 @@ class ImapConnection:
             raise ConnectionLostError(f"the connection to {host} failed: {error or type(error).__name__}") from None
         except IMAPClientError as error:
             raise OSError(errno.EIO, str(error)) from None
+        except (LookupError, TypeError, ValueError) as error:
+            raise ConnectionLostError(f"an answer of {host} cannot be read: {error}") from None
 
     def close(self) -> None:
         """Log out."""
@@ -122,11 +124,9 @@ class ImapConnection:
     def select(self, folder: str) -> Selected:
         """Select a folder anew, and return its state."""
         self._selected = None
-        found = self.call(lambda: self.client.select_folder(folder))
+        state = self.call(lambda: _read_state(self.client.select_folder(folder)))
         self._selected = folder
-        return Selected(
-            found[b"UIDVALIDITY"], found.get(b"UIDNEXT"), found[b"EXISTS"], found.get(b"HIGHESTMODSEQ") or None
-        )
+        return state
 
     def ensure_selected(self, folder: str, validity: int) -> None:
         """Select a folder unless it is; raise OSError if its UIDs are not those that were listed."""
@@ -178,6 +178,12 @@ class ImapConnection:
         began = time.monotonic()
         found = self.call(lambda: self.client.idle_check(seconds))
         return bool(found) or time.monotonic() - began < seconds / 2  # at the end of a connection, it returns at once
+
+
+def _read_state(found: dict[bytes, Any]) -> Selected:
+    if b"UIDVALIDITY" not in found or b"EXISTS" not in found:
+        raise ValueError("it has no UIDVALIDITY: the folder cannot be sorted")
+    return Selected(found[b"UIDVALIDITY"], found.get(b"UIDNEXT"), found[b"EXISTS"], found.get(b"HIGHESTMODSEQ") or None)
 
 
 def _shut_down(client: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -201,9 +200,7 @@ class ImapFolder:
         found: dict[int, str] = {}
         for answer in answers or ():
             if answer:
-                validity, sources, targets = answer.decode().split()
-                pairs = zip(_expand(sources), _expand(targets), strict=True)
-                found |= {source: f"{validity}.{target}" for source, target in pairs}
+                found |= _parse_copy_uids(answer, len(uids))
         return found
 
     def _copy(self, uids: list[int], to: ImapFolder) -> dict[int, str | None]:
@@ -275,14 +272,28 @@ def _uid(entry: Entry) -> int:
     return int(entry.key.partition(".")[2])
 
 
-def _expand(numbers: str) -> Iterator[int]:
-    """Return the numbers of an IMAP set.
+def _parse_copy_uids(answer: bytes, limit: int) -> dict[int, str]:
+    """Return the keys of copies by the UIDs of the originals; empty if the answer is malformed.
 
     Examples
     --------
-    >>> list(_expand("3,7:9"))
-    [3, 7, 8, 9]
+    >>> _parse_copy_uids(b"38505 3,7:8 21:23", 3)
+    {3: '38505.21', 7: '38505.22', 8: '38505.23'}
+    >>> _parse_copy_uids(b"38505 1:999999999999 1", 3)
+    {}
     """
-    for each in re.split(",", numbers):
+    try:
+        validity, sources, targets = answer.decode("ascii").split()
+        pairs = list(zip(_expand(sources, limit), _expand(targets, limit), strict=True))
+        return {source: f"{int(validity)}.{target}" for source, target in pairs}
+    except ValueError:
+        return {}
+
+
+def _expand(numbers: str, limit: int) -> list[int]:
+    """Return the numbers of an IMAP set, one more than the limit at most."""
+    found: list[int] = []
+    for each in numbers.split(","):
         first, _, last = each.partition(":")
-        yield from range(int(first), int(last or first) + 1)
+        found += range(int(first), int(last or first) + 1)[: limit + 1]
+    return found

@@ -96,7 +96,7 @@ def _finish(ledger: ImapLedger, box: ImapFolder, here: dict[str, Entry], moves: 
         elif move.key in here:
             ledger.drop_moves([move])  # it was not copied
         else:
-            ledger.end_move(move._replace(moved=""))  # it was moved, or the user was faster
+            ledger.close_move(move)  # it was moved, or the user was faster
     return len(copies)
 
 

@@ -26,8 +26,8 @@ def watch_imap_folder(
 ) -> None:
     """Call a function now, and again whenever the folder of a connection changes, until SIGINT or SIGTERM.
 
-    The first connection must succeed. Later, a lost connection is opened again, after a delay that doubles with each
-    failure, is at most :data:`LONGEST_DELAY` seconds, and varies by chance.
+    The first connection must succeed. Later, after an error of the connection or the server, a new one is opened, after
+    a delay that doubles with each failure, is at most :data:`LONGEST_DELAY` seconds, and varies by chance.
 
     Parameters
     ----------
@@ -53,7 +53,9 @@ def watch_imap_folder(
                         failures = refusals = 0
                         if box.state() == before:
                             _wait(connection, stop)
-            except (ConnectionLostError, LoginError) as error:
+            except BrokenPipeError:  # of standard output
+                raise
+            except (ConnectionLostError, LoginError, OSError) as error:
                 failures += 1
                 refusals = refusals + 1 if isinstance(error, LoginError) else 0
                 if refusals == REFUSALS:
