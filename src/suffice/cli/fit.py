@@ -146,7 +146,7 @@ def fit(
     """Fit a model that predicts one column of TABLE from the others.
 
     --model auto fits several generative and discriminative models, compares them by cross-validation, and keeps the
-    one with the lowest loss. --formula fits one regression, and prints its coefficients.
+    simplest within one standard error of the lowest loss. --formula fits one regression, and prints its coefficients.
     """
     from suffice.cli.output import progress_bar, say, show_json
     from suffice.tables.prefetch import PrefetchedSource

@@ -232,7 +232,7 @@ def fit(
     target
         The name of the column to predict, or one value for each row.
     model
-        Name of the model; the one with the lowest cross-validated loss by default.
+        Name of the model; by default the simplest within one standard error of the lowest cross-validated loss.
     watch
         Progress callback.
     collect
