@@ -355,6 +355,53 @@ inline void make_monotone(index_t cells, index_t first, int direction, const dou
     }
 }
 
+// Values of an ordered column on a straight line over the places of its bins: the curve's penalised problem, for the two
+// parameters of the line. Missing cells keep a value of their own.
+inline void smooth_line(const TermShape& shape, index_t t, const double* gradient, const double* curvature,
+                        const double* penalty, bool bounded, const Smoothed& out) {
+    const index_t cells = shape.height, first = shape.left_missing ? 1 : 0;
+    const double* c = shape.line;
+    double steps = 0.0;
+    for (index_t b = first + 1; b < cells; ++b) steps += (c[b] - c[b - 1]) * (c[b] - c[b - 1]);
+    for (index_t k = 0; k < t; ++k) {
+        auto h = [&](index_t b) { return curvature[b * t + k]; };
+        auto wanted = [&](index_t b) { return h(b) * out.values[b * t + k] + gradient[b * t + k]; };
+        double mass = 1e-12, place = 0.0, height = 0.0;
+        for (index_t b = first; b < cells; ++b) {
+            mass += h(b);
+            place += h(b) * c[b];
+            height += wanted(b);
+        }
+        place /= mass;
+        height /= mass;
+        double width = 0.0, slope = 0.0;
+        for (index_t b = first; b < cells; ++b) {
+            width += h(b) * (c[b] - place) * (c[b] - place);
+            slope += (c[b] - place) * wanted(b);
+        }
+        const double divisor = width + penalty[k] * steps + 1e-12;
+        slope /= divisor;
+        if (shape.monotone * slope < 0) slope = 0.0;
+        double longest = 0.0;
+        for (index_t b = 0; b < cells; ++b) {
+            const index_t at = b * t + k;
+            const double alone = h(b) + penalty[k] + 1e-12;
+            const double x = b < first ? wanted(b) / alone : height + slope * (c[b] - place);
+            out.change[at] = x - out.values[at];
+            const double size = out.change[at] < 0 ? -out.change[at] : out.change[at];
+            longest = size > longest ? size : longest;
+            if (out.variance == nullptr) continue;
+            out.variance[at] = b < first ? 1.0 / alone : 1.0 / mass + (c[b] - place) * (c[b] - place) / divisor;
+            out.freedom[k] += h(b) * out.variance[at];
+            out.roughness[k] += b < first ? x * x : 0.0;
+        }
+        if (out.variance != nullptr) out.roughness[k] += slope * slope * steps;
+        // A line stays a line: its whole step is shortened.
+        const double share = bounded && longest > kLongestStep ? kLongestStep / longest : 1.0;
+        for (index_t b = 0; b < cells; ++b) out.values[b * t + k] += out.change[b * t + k] *= share;
+    }
+}
+
 template <int FIXED>
 void smooth_term_of(const TermShape& shape, index_t t, const double* gradient, const double* curvature,
                     const double* penalty, bool bounded, const Smoothed& out) {
@@ -379,6 +426,7 @@ void smooth_term_of(const TermShape& shape, index_t t, const double* gradient, c
 
 inline void smooth_term(const TermShape& shape, index_t t, const double* gradient, const double* curvature,
                         const double* penalty, bool bounded, const Smoothed& out) {
+    if (shape.line != nullptr) return smooth_line(shape, t, gradient, curvature, penalty, bounded, out);
     (t == 1 ? smooth_term_of<1> : smooth_term_of<0>)(shape, t, gradient, curvature, penalty, bounded, out);
 }
 

@@ -21,8 +21,8 @@ using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 using Changed = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 using Bins = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using CellTable = nb::ndarray<const std::int32_t, nb::shape<256>, nb::c_contig, nb::device::cpu>;
-// Bins and cells of the one or two columns of a term.
-using Columns = std::tuple<Bins, std::optional<Bins>, CellTable, std::optional<CellTable>>;
+// Bins and cells of the one or two columns of a term, and the places of its cells if its values are on a straight line.
+using Columns = std::tuple<Bins, std::optional<Bins>, CellTable, std::optional<CellTable>, std::optional<Doubles>>;
 // Height, width; whether the left and the right column are ordered; whether they have missing cells; monotone.
 using Shape = std::tuple<index_t, index_t, bool, bool, bool, bool, int>;
 
@@ -53,6 +53,11 @@ struct Terms {
                      shape.right_missing, shape.monotone) = given[at];
             require(shape.height > 0 && shape.width > 0 && shape.height <= 256 && shape.width <= 256, "no such shape");
             require(shape.monotone == 0 || (shape.width == 1 && shape.left_ordered), "no such monotone term");
+            if (const auto& line = std::get<4>(this->columns[at])) {
+                require(shape.width == 1 && shape.left_ordered && line->size() == std::size_t(shape.height),
+                        "a line needs an ordered column and a place for each cell");
+                shape.line = line->data();
+            }
             shapes.push_back(shape);
             cells.push_back(cells_of(this->columns[at], shape.height * shape.width));
             first.push_back(first.back() + shape.height * shape.width);
@@ -60,7 +65,7 @@ struct Terms {
     }
 
     TermCells cells_of(const Columns& given, index_t count) const {
-        const auto& [left, right, left_cell, right_cell] = given;
+        const auto& [left, right, left_cell, right_cell, line] = given;
         require(left.size() == std::size_t(rows), "there must be a bin for each row");
         require(right.has_value() == right_cell.has_value(), "a pair needs two columns and two tables of cells");
         TermCells found;

@@ -143,6 +143,7 @@ struct TermShape {
     bool left_ordered = true, right_ordered = true;    // neighbouring bins are alike; else every bin is drawn to 0
     bool left_missing = false, right_missing = false;  // whether bin 0 of an ordered column holds missing cells
     int monotone = 0;                                  // 1: rises; -1: falls
+    const double* line = nullptr;                      // (height,), where values are on a straight line; null: a curve
 };
 
 // The values of a term, (cells, t), and their change; the variance of each, degrees of freedom and roughness, (t,), if

@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from suffice import _native
-from suffice.additive.backfitting import CONSTANT, Backfit, BinnedRows, Term, Workers
+from suffice.additive.backfitting import CONSTANT, Backfit, BinnedRows, Held, Term, Workers
 from suffice.additive.bins import ColumnBins
 from suffice.additive.choice import main_term, pair_term
 
@@ -85,6 +85,48 @@ def test_a_step_solves_the_penalised_equations(name: str, predictors: int) -> No
         np.testing.assert_allclose(roughness[k], expected @ penalty_of(term) @ expected, rtol=1e-7)
 
 
+@pytest.mark.parametrize("predictors", [1, 3])
+@pytest.mark.parametrize("bounded", [False, True])
+def test_a_step_of_a_line_solves_the_penalised_equations_of_its_two_parameters(predictors: int, bounded: bool) -> None:
+    bins = ColumnBins("x", np.array([1.0, 2.0, 4.0, 8.0, 9.0]), None, 0.0, 20.0)
+    places = bins.places()
+    term = main_term(0, bins, 0)._replace(line=places)
+    rng = np.random.default_rng(0)
+    gradient = (9.0 if bounded else 1.0) * rng.normal(size=(term.cells, predictors))
+    values, curvature = rng.normal(size=gradient.shape), rng.uniform(0.5, 2.0, size=gradient.shape)
+    penalty = np.array([0.7, 3.0, 20.0])[:predictors]
+    rows = BinnedRows(np.zeros((1, 5), dtype=np.uint8), np.zeros(5), None, None, "softmax", predictors=predictors)
+    found, change, variance = values.copy(), np.empty_like(values), np.empty_like(values)
+    freedom, roughness = np.zeros(predictors), np.zeros(predictors)
+    native = rows.native_terms([term])
+    _native.additive.smooth(
+        native, 0, gradient, curvature, penalty, bounded, found, change, variance, freedom, roughness
+    )
+    known = np.arange(term.cells) > 0
+    design = np.stack([~known, known, places * known], axis=1).astype(float)
+    for k in range(predictors):
+        squares = design.T @ (curvature[:, k, None] * design)
+        steps = design.T @ penalty_of(term) @ design
+        inverse = np.linalg.inv(squares + penalty[k] * steps)
+        coefficients = inverse @ design.T @ (curvature[:, k] * values[:, k] + gradient[:, k])
+        expected = design @ coefficients
+        by = expected - values[:, k]
+        by *= min(1.0, 2.0 / np.abs(by).max()) if bounded else 1.0
+        np.testing.assert_allclose(change[:, k], by, rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(found[:, k], values[:, k] + by, rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(variance[:, k], np.diag(design @ inverse @ design.T), rtol=1e-7)
+        np.testing.assert_allclose(freedom[k], np.trace(inverse @ squares), rtol=1e-7)
+        np.testing.assert_allclose(roughness[k], coefficients @ steps @ coefficients, rtol=1e-6)
+
+
+def test_places_of_a_line_that_do_not_fit_its_term_are_refused() -> None:
+    rows = binned(10, "gaussian")
+    with pytest.raises(ValueError, match="a place for each cell"):
+        rows.native_terms([main_term(0, numbers(6), 0)._replace(line=np.zeros(3))])
+    with pytest.raises(ValueError, match="needs an ordered column"):
+        rows.native_terms([main_term(0, levels(6), 0)._replace(line=np.zeros(6))])
+
+
 def binned(n: int, family: str, predictors: int = 1, power: float = 0.0, weighted: bool = False) -> BinnedRows:
     rng = np.random.default_rng(1)
     bins = rng.integers(1, 6, size=(2, n)).astype(np.uint8)
@@ -123,9 +165,9 @@ def test_gradients_are_the_derivatives_of_the_loss(family: str, predictors: int,
 def test_sums_are_those_of_the_rows_that_are_not_held_out(weighted: bool) -> None:
     rows = binned(1000, "bernoulli", weighted=weighted)
     term = main_term(1, numbers(6), 0)
-    fit = Backfit(rows, [CONSTANT, term], held=(300, 650))
+    fit = Backfit(rows, [CONSTANT, term], held=Held(300, 650, 650))
     gradient, curvature = (np.zeros((6, 1)) for _ in range(2))
-    given = rows.native(fit.scores, fit.held)
+    given = rows.native(fit.scores, fit.held[:2])
     _native.additive.step(given, rows.native_terms([term]), 0, 1000, -1, None, 0, gradient, curvature)
     learned = np.r_[0:300, 650:1000]
     g, h = (each[learned, 0] for each in rows.gradients(fit.scores))

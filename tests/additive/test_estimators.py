@@ -10,13 +10,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine, make_classification
 from sklearn.metrics import log_loss
 from sklearn.utils.estimator_checks import check_estimator
 
 import suffice
 from suffice import AdditiveClassifier, AdditiveRegressor
+from suffice.additive.bins import ColumnBins
 from suffice.additive.copies import excess_sizes
+from suffice.statistics import Labels
 
 FOLDS = "penalties and pairs are chosen on folds, in which a row of weight 2 is not two rows"
 DIFFERENT = {"check_sample_weight_equivalence_on_dense_data": FOLDS}
@@ -146,7 +148,7 @@ def test_an_offset_is_a_known_part_of_the_predictor() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"max_bins": 300}, "max_bins must be a whole number from 2 to 254; got 300"),
+        ({"max_bins": 300}, "max_bins must be None or a whole number from 2 to 254; got 300"),
         ({"folds": 1}, "folds must be None or a whole number, 2 or more; got 1"),
         ({"interactions": "some"}, "interactions must be 'auto'"),
         ({"interactions": [("a", "z")]}, "interactions names 'z', which is no column of X"),
@@ -186,8 +188,17 @@ def test_the_units_of_weights_and_targets_do_not_matter() -> None:
         np.testing.assert_allclose(
             AdditiveRegressor().fit(x, y, sample_weight=weight * unit).predict(x), expected, rtol=1e-6
         )
-    small = AdditiveRegressor().fit(x, y * 1e-30, sample_weight=weight).predict(x)
-    np.testing.assert_allclose(small * 1e30, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-250, 1e-45, 1e-30, 1e-6, 1e6, 1e60, 1e250])
+def test_targets_have_any_unit_in_memory_and_in_files(unit: float, tmp_path: Path) -> None:
+    x, y = load_diabetes(return_X_y=True)
+    expected = AdditiveRegressor(interactions=0).fit(x, y).predict(x)
+    model = AdditiveRegressor(interactions=0).fit(x, y * unit)
+    np.testing.assert_allclose(model.predict(x) / unit, expected, rtol=1e-6)
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(suffice.load(tmp_path / "model").predict(x), model.predict(x))
+    assert (model.terms_[2].errors > 0).any()
 
 
 def noisy(n: int, columns: int) -> tuple[Any, Any]:
@@ -264,3 +275,124 @@ def test_independent_draws_are_not_taken_for_copies() -> None:
         n, cells = int(10 ** rng.uniform(1.5, 4)), int(10 ** rng.uniform(0.3, 4))
         sizes = np.bincount(rng.choice(cells, n, p=rng.dirichlet(np.full(cells, 10 ** rng.uniform(-1, 1)))))
         assert len(excess_sizes(sizes[sizes > 0])) == 0, seed
+
+
+def test_a_file_of_several_classes_has_three_bytes_a_value(tmp_path: Path) -> None:
+    x, y = make_classification(2000, 8, n_informative=6, n_classes=5, random_state=0)
+    model = AdditiveClassifier(folds=2).fit(x, y)
+    assert model.solution_.pairs > 0
+    assert max(len(term.labels[0]) for term in model.terms_) <= 66
+    model.save(tmp_path / "model")
+    values = sum(term.values.size for term in model.terms_)
+    edges = sum(len(term.edges[0]) for term in model.terms_ if len(term.columns) == 1 and term.edges[0] is not None)
+    assert (tmp_path / "model").stat().st_size < 3 * values + 2 * values // 5 + 8 * edges + 12_000
+    read = suffice.load(tmp_path / "model")
+    np.testing.assert_array_equal(read.predict_proba(x), model.predict_proba(x))
+    for mine, theirs in zip(model.terms_, read.terms_, strict=True):
+        assert mine.labels == theirs.labels
+        for field in ("values", "errors", "density"):
+            np.testing.assert_array_equal(getattr(theirs, field), getattr(mine, field))
+
+
+def test_an_edited_term_is_saved_exactly(tmp_path: Path) -> None:
+    table, y = interacting()
+    model = AdditiveClassifier().fit(table, y)
+    model.edit("a", model.term("a").values / 3.0).save(tmp_path / "model")
+    read = suffice.load(tmp_path / "model")
+    np.testing.assert_array_equal(read.term("a").values, model.term("a").values)
+    np.testing.assert_array_equal(read.predict_proba(table), model.predict_proba(table))
+
+
+def straight_and_bent(n: int = 1500) -> tuple[pd.DataFrame, Any]:
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame(rng.uniform(-2, 2, size=(n, 2)), columns=["straight", "bent"])
+    table.loc[::20, "straight"] = np.nan
+    return table, 2 * np.nan_to_num(table["straight"]) + table["bent"] ** 2 + 0.5 * rng.normal(size=n)
+
+
+def test_a_term_that_held_out_rows_cannot_tell_from_a_line_is_one(tmp_path: Path) -> None:
+    table, y = straight_and_bent()
+    model = AdditiveRegressor(interactions=0).fit(table, y)
+    assert [term.is_line for term in model.terms_] == [True, False]
+    assert model.solution_.lines == 1
+    assert model.solution_.line_loss <= model.solution_.main_loss * 1.01
+    values, places = model.term("straight").values[1:], model.scorer().columns[0].places()[1:]
+    slope, height = np.polyfit(places, values, 1)
+    np.testing.assert_allclose(values, height + slope * places, atol=1e-8)
+    assert slope == pytest.approx(4.0, rel=0.05)  # 2 over half of the range
+    assert model.term("straight").errors[1] > 0
+    model.save(tmp_path / "model")
+    read = suffice.load(tmp_path / "model")
+    assert [term.is_line for term in read.terms_] == [True, False]
+    np.testing.assert_array_equal(read.predict(table), model.predict(table))
+    assert not read.edit("straight", read.term("straight").values * 2).term("straight").is_line
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+def test_a_monotone_line_has_the_slope_that_is_asked_for(direction: int) -> None:
+    table, y = straight_and_bent()
+    model = AdditiveRegressor(interactions=0, monotone={"straight": direction}).fit(table, y)
+    assert (direction * np.diff(model.term("straight").values[1:])).min() >= 0
+
+
+def test_few_rows_and_several_classes_have_curves() -> None:
+    table, y = straight_and_bent()
+    assert AdditiveRegressor(interactions=0).fit(table[:900], y[:900]).solution_.lines == 0
+    classes = np.digitize(y, [0.0, 2.0])
+    assert AdditiveClassifier(interactions=0).fit(table, classes).solution_.lines == 0
+
+
+def persons(people: int = 60, rows: int = 10) -> tuple[Any, Any, Any]:
+    """Return bins that identify the person, classes of the persons, and the person of each row."""
+    rng = np.random.default_rng(0)
+    person = np.repeat(np.arange(people), rows)
+    order = np.stack([rng.permutation(people)[person] for _ in range(3)]).astype(np.uint8) + np.uint8(1)
+    return order, rng.integers(0, 2, people)[person], person.astype(np.int64)
+
+
+def test_rows_of_a_group_are_held_out_together_when_penalties_are_chosen() -> None:
+    bins, codes, person = persons()
+    columns = [ColumnBins(name, np.arange(59.0) + 0.5) for name in "abc"]
+    leaking, grouped = (
+        AdditiveClassifier().fit_bins(columns, bins, codes, Labels((0, 1)), groups=groups) for groups in (None, person)
+    )
+    assert leaking.solution_.main_loss < 0.3
+    assert 0.6 < grouped.solution_.main_loss < 0.8  # of guessing: 0.69
+    assert sum(term.importance for term in grouped.terms_) < 0.2 * sum(term.importance for term in leaking.terms_)
+
+
+def test_later_rows_are_held_out_when_penalties_are_chosen() -> None:
+    rng = np.random.default_rng(0)
+    bins = rng.integers(1, 9, size=(1, 1000)).astype(np.uint8)
+    time = np.arange(1000.0)
+    target = np.where(time < 600, 1.0, -1.0) * bins[0] + 0.1 * rng.normal(size=1000)
+    columns = [ColumnBins("x", np.arange(7.0) + 0.5)]
+    mixed, ordered = (AdditiveRegressor().fit_bins(columns, bins, target, times=times) for times in (None, time))
+    assert ordered.solution_.main_loss > 1.2 * mixed.solution_.main_loss
+    assert ordered.solution_.folds == 4  # the first fifth is learned only
+    one_time = AdditiveRegressor().fit_bins(columns, bins, target, times=np.zeros(1000))
+    assert one_time.solution_.main_loss == mixed.solution_.main_loss
+
+
+def test_a_class_that_occurs_late_is_learned_before_it_is_tested() -> None:
+    rng = np.random.default_rng(0)
+    bins = rng.integers(1, 9, size=(1, 500)).astype(np.uint8)
+    codes = np.where(np.arange(500) < 350, bins[0] > 4, 2).astype(np.int64)
+    columns = [ColumnBins("x", np.arange(7.0) + 0.5)]
+    model = AdditiveClassifier().fit_bins(columns, bins, codes, Labels((0, 1, 2)), times=np.arange(500.0))
+    assert model.solution_.folds == 1
+    assert np.isfinite(model.solution_.main_loss)
+
+
+def test_terms_are_fitted_to_other_rows_with_the_penalties_that_were_chosen() -> None:
+    rng = np.random.default_rng(1)
+    bins = rng.integers(1, 9, size=(2, 2000)).astype(np.uint8)
+    target = np.where(bins[0] > 4, 1.0, -1.0) * (bins[1] > 3) + 0.3 * rng.normal(size=2000)
+    columns = [ColumnBins(name, np.arange(7.0) + 0.5) for name in "ab"]
+    whole = AdditiveRegressor().fit_bins(columns, bins, target)
+    again = AdditiveRegressor().fit_bins(columns, bins[:, :1600], target[:1600]).refit_bins(bins, target)
+    assert [term.name for term in again.terms_] == [term.name for term in whole.terms_]
+    assert again.solution_.rows == 1600
+    for mine, theirs in zip(again.terms_, whole.terms_, strict=True):
+        np.testing.assert_allclose(mine.values, theirs.values, atol=0.02)
+        np.testing.assert_allclose(mine.density, theirs.density)

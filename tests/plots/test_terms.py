@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,28 @@ def test_several_classes_are_several_curves_and_panels_of_pairs(three_classes: R
     for code in range(3):
         np.testing.assert_allclose(np.asarray(display.ax_.lines[code].get_ydata())[:-1], values[1:, code])
     assert [ax.get_title(loc="left") for ax in display.axes_[1:]] == ["0 × 1: high", "0 × 1: low", "0 × 1: middle"]
+
+
+def test_classes_with_the_largest_effects_are_drawn(three_classes: Rows) -> None:
+    x, y = three_classes
+    model = AdditiveClassifier(interactions=[(0, 1)]).fit(x, y)
+    display = TermsDisplay.from_estimator(model, [0, (0, 1)], most_classes=1)
+    term = model.term(0)
+    code = int((np.abs(term.values) * term.density[:, None]).sum(axis=0).argmax())
+    legend = display.ax_.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == [model.classes_[code]]
+    np.testing.assert_allclose(np.asarray(display.ax_.lines[0].get_ydata())[:-1], term.values[1:, code])
+    assert len(display.axes_) == 2
+
+
+def test_wide_bands_of_bins_with_few_rows_are_cut_off() -> None:
+    x, y = table()
+    model = AdditiveRegressor(max_bins=8, interactions=0).fit(x, y)
+    term = model.term("size")
+    model.terms_ = [replace(term, errors=np.where(np.arange(len(term.errors)) == 1, 1e6, term.errors))]
+    bottom, top = TermsDisplay.from_estimator(model, ["size"]).ax_.get_ylim()
+    assert top - bottom < 4 * np.ptp(term.values)
 
 
 def test_the_most_important_terms_come_first(two_classes: Rows) -> None:

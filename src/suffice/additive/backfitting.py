@@ -15,6 +15,7 @@ from suffice.additive.bins import Bins
 from suffice.statistics.base import FloatArray
 
 Cells = npt.NDArray[np.int32]
+Codes = npt.NDArray[np.int64]
 
 #: Numbers of the families in native code: AdditiveRows::Family in native/kernels.hpp.
 FAMILIES = {"gaussian": 0, "bernoulli": 1, "tweedie": 2, "softmax": 3}
@@ -22,8 +23,8 @@ FAMILIES = {"gaussian": 0, "bernoulli": 1, "tweedie": 2, "softmax": 3}
 FIRST_PENALTY, LEAST_PENALTY, LARGEST_PENALTY = 10.0, 1e-3, 1e9
 #: Penalties beyond this are reduced to it before all are scaled: the path must reach terms that were shrunk to 0.
 PATH_START = 100.0
-#: Factor of all penalties from one point of the path to the next, and cycles at each.
-PATH_FACTOR, PATH_CYCLES = 0.5, 1
+#: Factors of all penalties from one point of the path to the next, towards smaller and larger ones; cycles at each.
+PATH_FACTOR, LARGER_FACTOR, PATH_CYCLES = 0.5, 4.0, 1
 #: Largest factor by which a penalty changes in one step.
 FACTOR = 10.0
 #: Rows of a part, for threads. Sums of parts are added in order: the result does not depend on the number of threads.
@@ -47,6 +48,7 @@ class Term(NamedTuple):
     ordered: tuple[bool, bool]
     missing: tuple[bool, bool]  # whether group 0 of an ordered column holds missing cells
     monotone: int = 0
+    line: FloatArray | None = None  # (cells,), places of the cells if the values are on a straight line
 
     @property
     def cells(self) -> int:
@@ -81,6 +83,8 @@ class BinnedRows:
     family: str
     power: float = 0.0
     predictors: int = 1
+    group: Codes | None = None  # (n,), of rows that are held out together
+    time: FloatArray | None = None  # (n,), of rows that are held out after those of earlier times
 
     def __len__(self) -> int:
         return len(self.target)
@@ -95,6 +99,8 @@ class BinnedRows:
             self.family,
             self.power,
             self.predictors,
+            None if self.group is None else self.group[rows],
+            None if self.time is None else self.time[rows],
         )
 
     def first_scores(self) -> FloatArray:
@@ -114,6 +120,7 @@ class BinnedRows:
                 None if term.right is None else self.bins[term.right],
                 term.left_cell,
                 term.right_cell,
+                term.line,
             )
             for term in terms
         ]
@@ -162,11 +169,21 @@ class Workers:
 
 
 class State(NamedTuple):
-    """Values and penalties of a fit, and the scores of the rows held out."""
+    """Values and penalties of a fit."""
 
     values: FloatArray
     penalties: FloatArray
-    held_scores: FloatArray
+
+
+class Held(NamedTuple):
+    """Rows that are not learned: from ``begin`` to ``end - 1``, of which those before ``tested`` are tested."""
+
+    begin: int = 0
+    end: int = 0
+    tested: int = 0
+
+
+NOTHING = Held()
 
 
 class Backfit:
@@ -179,7 +196,7 @@ class Backfit:
     terms
         The terms, of which the first is the intercept.
     held
-        The first row that is held out, and the first after those.
+        The rows that are held out.
     values
         Of all cells of all terms, one term after another, (cells, t); 0 by default.
     penalties
@@ -192,7 +209,7 @@ class Backfit:
         self,
         rows: BinnedRows,
         terms: list[Term],
-        held: tuple[int, int] = (0, 0),
+        held: Held = NOTHING,
         values: FloatArray | None = None,
         penalties: FloatArray | None = None,
         workers: Workers | None = None,
@@ -232,6 +249,15 @@ class Backfit:
         found.freedom = self.freedom[kept]
         return found
 
+    def straightened(self, at: Sequence[int], places: Sequence[FloatArray]) -> Backfit:
+        """Return a fit in which some terms are straight lines over the places of their cells."""
+        terms = list(self.terms)
+        for term, line in zip(at, places, strict=True):
+            terms[term] = terms[term]._replace(line=line)
+        found = Backfit(self.rows, terms, self.held, self.values, self.penalties, self._workers)
+        found.freedom = self.freedom
+        return found
+
     def values_of(self, term: int) -> FloatArray:
         """Return the values of a term, (cells, t)."""
         return self.values[self.first[term] : self.first[term + 1]]
@@ -256,17 +282,25 @@ class Backfit:
             bounded = np.clip(wanted, self.penalties / FACTOR, self.penalties * FACTOR)
             self.penalties[1:] = np.clip(bounded[1:], LEAST_PENALTY, LARGEST_PENALTY)
 
+    def cycle_lines(self) -> None:
+        """Fit every term once, and estimate the penalties of straight lines."""
+        before = self.penalties.copy()
+        self.cycle(learn=True)
+        curves = [at for at, term in enumerate(self.terms) if term.line is None]
+        self.penalties[curves] = before[curves]
+
     def scale_penalties(self, factor: float) -> None:
         """Multiply all penalties by a factor."""
-        self.penalties = np.minimum(self.penalties, PATH_START) * factor
+        start = np.minimum(self.penalties, PATH_START) if factor < 1 else self.penalties
+        self.penalties = np.minimum(start * factor, LARGEST_PENALTY)
 
     def held_loss(self) -> float:
-        """Return minus the log-likelihood of the rows held out."""
-        return float(_native.additive.loss(self.rows.native(self.scores), *self.held))
+        """Return minus the log-likelihood of the rows that are tested."""
+        return float(_native.additive.loss(self.rows.native(self.scores), self.held.begin, self.held.tested))
 
     def state(self) -> State:
-        """Return copies of values, penalties and the scores of rows held out."""
-        return State(self.values.copy(), self.penalties.copy(), self.scores[self.held[0] : self.held[1]].copy())
+        """Return copies of values and penalties."""
+        return State(self.values.copy(), self.penalties.copy())
 
     def restore(self, state: State) -> None:
         """Return to an earlier state."""
@@ -278,7 +312,7 @@ class Backfit:
     def _fit_terms(self, variance: FloatArray | None, freedom: FloatArray | None, roughness: FloatArray | None) -> None:
         bounded = self.rows.family != "gaussian"
         if not self._in_parts:
-            given = self.rows.native(self.scores, self.held)
+            given = self.rows.native(self.scores, self.held[:2])
             _native.additive.cycle(
                 given, self._native, self.penalties, bounded, self.values, self._change, variance, freedom, roughness
             )
@@ -315,12 +349,12 @@ class Backfit:
             self._move_term(at, np.ascontiguousarray(change[self.first[at] : self.first[at + 1]]))
 
     def _move_term(self, term: int, change: FloatArray) -> None:
-        given = self.rows.native(self.scores, self.held)
+        given = self.rows.native(self.scores, self.held[:2])
         self._over_parts(lambda part: _native.additive.step(given, self._native, *part, term, change, -1, None, None))
 
     def _sums(self, moved: int, term: int) -> tuple[FloatArray, FloatArray]:
         """Return gradients and curvatures of a term's cells, (cells, t) each, after the change of another term."""
-        given = self.rows.native(self.scores, self.held)
+        given = self.rows.native(self.scores, self.held[:2])
         change = None if moved < 0 else self._change[self.first[moved] : self.first[moved + 1]]
 
         def sums(part: tuple[int, int]) -> FloatArray:
@@ -342,7 +376,7 @@ class Backfit:
         gradient, curvature = self.rows.gradients(self.scores)
         weighs = curvature[:, 0] > 0
         pearson = np.divide(gradient[:, 0] ** 2, curvature[:, 0], out=np.zeros(len(gradient)), where=weighs)
-        first, last = self.held
+        first, last, _ = self.held
         total = float(pearson[:first].sum() + pearson[last:].sum())
         learned = float(np.count_nonzero(weighs[:first]) + np.count_nonzero(weighs[last:]))
         self.dispersion = max(total / max(learned - 1.0 - float(self.freedom.sum()), 0.2 * learned, 1.0), 1e-12)
@@ -351,7 +385,8 @@ class Backfit:
 def fit_folds(fits: list[Backfit], cycles: int, halvings: int, workers: Workers) -> float:
     """Fit all folds: estimate penalties, then halve them as long as the loss of rows held out decreases.
 
-    Every fit ends at the penalties with the smallest loss, which is returned.
+    Every fit ends at the penalties with the smallest loss, which is returned. Estimates take rows as independent: those
+    of rows with groups or times may be too small, and are increased in the same way.
     """
     best, states = np.inf, [fit.state() for fit in fits]
 
@@ -369,20 +404,22 @@ def fit_folds(fits: list[Backfit], cycles: int, halvings: int, workers: Workers)
         workers.map(lambda fit: fit.cycle(learn=cycle > 0), fits)  # noqa: B023 - called at once
         if cycle >= min(3, cycles - 1):
             keep()
-    worse = 0
-    for _ in range(halvings):
-        for fit in fits:
-            fit.scale_penalties(PATH_FACTOR)
-        for _ in range(PATH_CYCLES):
-            workers.map(lambda fit: fit.cycle(learn=False), fits)
-        worse = 0 if keep() else worse + 1
-        if worse == 2:
-            break
-    for fit, state in zip(fits, states, strict=True):
-        fit.restore(state)
+    is_independent = fits[0].rows.group is None and fits[0].rows.time is None
+    for factor in (PATH_FACTOR,) if is_independent else (PATH_FACTOR, LARGER_FACTOR):
+        worse = 0
+        for _ in range(halvings):
+            for fit in fits:
+                fit.scale_penalties(factor)
+            for _ in range(PATH_CYCLES):
+                workers.map(lambda fit: fit.cycle(learn=False), fits)
+            worse = 0 if keep() else worse + 1
+            if worse == 2:
+                break
+        for fit, state in zip(fits, states, strict=True):
+            fit.restore(state)
     return float(best)
 
 
 def held_scores(fits: Iterable[Backfit]) -> FloatArray:
-    """Return the scores of every row by the fit that did not learn it."""
-    return np.concatenate([fit.scores[fit.held[0] : fit.held[1]] for fit in fits])
+    """Return the scores of every tested row by the fit that did not learn it."""
+    return np.concatenate([fit.scores[fit.held.begin : fit.held.tested] for fit in fits])

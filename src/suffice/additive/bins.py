@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -118,6 +118,21 @@ class ColumnBins:
         table = np.array([*(places.get(name, OTHER) for name in names), MISSING], dtype=np.uint8)
         return np.asarray(table[codes])
 
+    def places(self) -> FloatArray:
+        """Return the middle of each bin of numbers, from -1 at the least number to 1 at the greatest.
+
+        That of missing cells is 0.
+
+        Examples
+        --------
+        >>> ColumnBins("age", np.array([10.0, 30.0]), None, 0.0, 40.0).places()
+        array([ 0.  , -0.75,  0.  ,  0.75])
+        """
+        assert self.edges is not None
+        half = (self.high / 2 - self.low / 2) or 1.0
+        ends = (np.concatenate([[self.low], self.edges, [self.high]]) - (self.low / 2 + self.high / 2)) / half
+        return np.concatenate([[0.0], ends[:-1] + np.diff(ends) / 2])
+
     def labels(self) -> list[str]:
         """Return what each bin holds, in a few words."""
         if self.edges is None:
@@ -191,3 +206,25 @@ def group_bins(bins: ColumnBins, counts: FloatArray, most: int) -> npt.NDArray[n
         found = np.unique(np.minimum((middle * most).astype(int), most - 1), return_inverse=True)[1]
     groups[1:size] = found + first
     return groups
+
+
+def widen_bins(
+    bins: ColumnBins, counts: npt.NDArray[np.integer[Any]], most: int
+) -> tuple[ColumnBins, npt.NDArray[np.uint8]]:
+    """Return bins of numbers of which at most ``most`` hold known cells, and the new bin of each bin, (256,).
+
+    Examples
+    --------
+    >>> wider, table = widen_bins(ColumnBins("age", np.arange(5.0)), np.array([0, 1, 1, 4, 1, 1, 1]), 3)
+    >>> wider.edges, table[:7]
+    (array([1., 2.]), array([0, 1, 1, 2, 3, 3, 3], dtype=uint8))
+    """
+    if bins.edges is None or len(bins.edges) < most:
+        return bins, np.arange(256, dtype=np.uint8)
+    known = counts.astype(np.float64)
+    known[MISSING] = 0.0
+    groups = group_bins(bins, known, most)
+    table = (groups + 1).astype(np.uint8)
+    table[MISSING] = MISSING
+    size = len(bins)
+    return replace(bins, edges=bins.edges[np.diff(groups[1:size]) > 0]), table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
@@ -11,12 +11,26 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice import _native
-from suffice.additive.backfitting import CONSTANT, FEW, Backfit, BinnedRows, Term, Workers, fit_folds, held_scores
+from suffice.additive.backfitting import (
+    CONSTANT,
+    FEW,
+    NOTHING,
+    Backfit,
+    BinnedRows,
+    Codes,
+    Held,
+    Term,
+    Workers,
+    fit_folds,
+    held_scores,
+)
 from suffice.additive.bins import MISSING, ColumnBins, group_bins
 from suffice.statistics.base import FloatArray
 
-#: Cycles in which penalties are estimated, of terms of one column and with pairs.
-CYCLES, PAIR_CYCLES = 6, 5
+#: Cycles in which penalties are estimated, of terms of one column and with pairs; and of fits with straight lines.
+CYCLES, PAIR_CYCLES, LINE_CYCLES = 6, 5, 3
+#: Straight lines are tried from this many rows on.
+LINE_ROWS = 1000
 #: Most times that penalties are halved.
 HALVINGS = 20
 #: Cycles of the fit to all rows, which starts at the mean of the folds.
@@ -25,13 +39,15 @@ FINAL_CYCLES = 5
 MOST_ROWS = 50_000
 #: Folds by default: the first number, or the second from this many scores (rows times predictors) on.
 FOLDS, FEW_FOLDS, MANY_SCORES = 5, 3, 100_000
-#: Groups of bins per column: when pairs are ranked; and in a pair, GROUPS_PER_ROW * n^(1/3), within these bounds, the
-#: last for more than two classes, each of which has values of its own.
-RANKING_GROUPS, GROUPS_PER_ROW, FEWEST_GROUPS, MOST_GROUPS, MOST_GROUPS_OF_CLASSES = 8, 1.3, 4, 32, 12
+#: Groups of bins per column when pairs are ranked.
+RANKING_GROUPS = 8
+#: Groups of bins per column in a pair: the first number times n^(1/3), within the other two; of one predictor, and of
+#: more than two classes, each of which has values of its own.
+GROUPS, GROUPS_OF_CLASSES = (1.3, 4, 32), (0.42, 8, 12)
 #: Pairs are sought among this many columns at most, those with the largest effects.
 MOST_COLUMNS = 100
 #: With interactions="auto", most pairs: this many per column, and in all.
-PAIRS_PER_COLUMN, MOST_PAIRS = 4, 120
+PAIRS_PER_COLUMN, MOST_PAIRS = 4, 200
 #: Added to the curvature of cells when pairs are ranked: cells of few rows say little.
 RANKING_RIDGE = 1.0
 
@@ -43,6 +59,7 @@ class FittedTerms(NamedTuple):
     values: list[FloatArray]
     errors: list[FloatArray]
     penalties: FloatArray  # (terms, t)
+    freedom: FloatArray  # (terms, t)
     solution: AdditiveSolution
 
 
@@ -62,6 +79,8 @@ class AdditiveSolution(NamedTuple):
     seconds: float
     reason: str
     copies: int = 0  # rows that repeat others: they were added to the weight of these
+    lines: int = 0  # terms that are straight lines
+    line_loss: float | None = None  # with these lines; None if there are none
 
 
 def main_term(column: int, bins: ColumnBins, monotone: int) -> Term:
@@ -71,7 +90,11 @@ def main_term(column: int, bins: ColumnBins, monotone: int) -> Term:
 
 
 def pair_term(
-    left: int, right: int, groups: Sequence[npt.NDArray[np.int32]], bins: Sequence[ColumnBins], missing: Sequence[bool]
+    left: int,
+    right: int,
+    groups: Sequence[npt.NDArray[np.int32]],
+    bins: Sequence[ColumnBins],
+    missing: Mapping[int, bool],
 ) -> Term:
     """Return the term of a pair of columns, with a cell for each pair of groups of bins."""
     height, width = (int(groups[column].max()) + 1 for column in (left, right))
@@ -99,8 +122,9 @@ def choose_and_fit(
     """Return the additive model of these rows.
 
     On folds of at most :data:`MOST_ROWS` rows, the penalty of each term is estimated, all are scaled by the factor with
-    the smallest held-out loss, and pairs are kept if they reduce it by more than its standard error. Then the model
-    is fitted to all rows.
+    the smallest held-out loss, and pairs are kept if they reduce it by more than its standard error. Terms of columns
+    without pairs are straight lines if these do not increase it by more than its standard error. Then the model is
+    fitted to all rows.
     """
     begun = time.perf_counter()
     counts = [np.bincount(rows.bins[j], minlength=256).astype(np.float64) for j in range(len(bins))]
@@ -119,40 +143,87 @@ def choose_and_fit(
         )
         if candidates:
             fits, solution = _with_pairs(fits, candidates, solution, workers, isinstance(interactions, str | int))
-    with Workers(threads if len(rows) * rows.predictors >= FEW else 1) as workers:
-        fitted = _fit_all(rows, fits, workers)
-    assert fitted.variances is not None
-    errors = np.sqrt(np.maximum(fitted.variances, 0.0))
-    cuts = fitted.first[1:-1]
-    return FittedTerms(
-        fitted.terms,
-        np.split(fitted.values, cuts),
-        np.split(errors, cuts),
-        fitted.penalties,
-        solution._replace(seconds=time.perf_counter() - begun),
-    )
+        fits, solution = _with_lines(fits, bins, counts, solution, workers)
+    # The penalties of the folds: their geometric mean.
+    penalties = np.exp(np.mean([np.log(np.maximum(fold.penalties, 1e-300)) for fold in fits], axis=0))
+    values, freedom = (np.mean([getattr(fold, name) for fold in fits], axis=0) for name in ("values", "freedom"))
+    found = _fit_all(rows, fits[0].terms, values, penalties, freedom, threads, solution)
+    return found._replace(solution=solution._replace(seconds=time.perf_counter() - begun))
 
 
-def _in_folds(
-    rows: BinnedRows, folds: int | None, random: np.random.RandomState
-) -> tuple[BinnedRows, list[tuple[int, int]]]:
-    """Return a random sample of the rows, sorted by fold, and the first and last row of each fold.
+def fit_again(rows: BinnedRows, chosen: FittedTerms, threads: int) -> FittedTerms:
+    """Return the terms fitted to other rows, with the penalties of a fit; the fit starts at its values."""
+    begun = time.perf_counter()
+    values = np.concatenate(chosen.values)
+    found = _fit_all(rows, chosen.terms, values, chosen.penalties, chosen.freedom, threads, chosen.solution)
+    return found._replace(solution=chosen.solution._replace(seconds=time.perf_counter() - begun))
 
-    Folds are stratified: rows are dealt in the order of their targets.
+
+def _in_folds(rows: BinnedRows, folds: int | None, random: np.random.RandomState) -> tuple[BinnedRows, list[Held]]:
+    """Return a random sample of the rows, sorted by fold, and the rows that are held out together.
+
+    Folds are stratified: rows are dealt in the order of their targets. Rows of a group are in one fold. If rows have
+    times, a fold is tested by the rows before it.
     """
+    from suffice.selection.folds import assign_folds, assign_folds_by_time
+
     order = random.permutation(len(rows))[:MOST_ROWS]
     if folds is None:
         folds = FOLDS if len(order) * rows.predictors < MANY_SCORES else FEW_FOLDS
     folds = max(2, min(folds, len(order)))
-    by_target = order[np.argsort(rows.target[order], kind="stable")]
-    fold = (np.arange(len(order)) + random.randint(folds)) % folds
-    edges = np.concatenate([[0], np.cumsum(np.bincount(fold, minlength=folds))]).tolist()
-    return rows.take(by_target[np.argsort(fold, kind="stable")]), list(pairwise(edges))
+    if rows.time is not None and np.ptp(rows.time[order]) > 0:
+        fold = assign_folds_by_time(rows.time[order], folds)
+        sample = rows.take(order[np.argsort(fold, kind="stable")])
+        edges = _edges(fold)
+        return sample, [Held(first, edges[-1], last) for first, last in _tested(sample, edges)]
+    groups = None if rows.group is None else np.unique(rows.group[order], return_inverse=True)[1].astype(np.int64)
+    if groups is not None and groups.max() > 0:
+        strata = rows.target[order].astype(np.int64) if _has_classes(rows) else rows.target[order]
+        generator = np.random.default_rng(random.randint(1 << 31))
+        fold = assign_folds(strata, min(folds, int(groups.max()) + 1), generator, groups)
+    else:
+        order = order[np.argsort(rows.target[order], kind="stable")]
+        fold = (np.arange(len(order)) + random.randint(folds)) % folds
+    edges = _edges(fold)
+    sample = rows.take(order[np.argsort(fold, kind="stable")])
+    return sample, [Held(first, last, last) for first, last in pairwise(edges)]
+
+
+def _edges(fold: Codes) -> list[int]:
+    """Return the first row of each fold that has rows, and the number of rows."""
+    sizes = np.bincount(fold)
+    return [0, *np.cumsum(sizes[sizes > 0]).tolist()]
+
+
+def _tested(sample: BinnedRows, edges: list[int]) -> list[tuple[int, int]]:
+    """Return the folds after the first in which all classes have occurred; at least the last."""
+    start = 1
+    if _has_classes(sample):
+        _, first_rows = np.unique(sample.target, return_index=True)
+        start = int(np.searchsorted(edges, first_rows.max(), side="right"))
+    return list(pairwise(edges))[min(start, len(edges) - 2) :]
+
+
+def _has_classes(rows: BinnedRows) -> bool:
+    return rows.family in ("bernoulli", "softmax")
+
+
+def _tested_rows(fits: list[Backfit]) -> BinnedRows:
+    """Return the rows that are tested: all, or those after the first times."""
+    rows, first = fits[0].rows, fits[0].held.begin
+    return rows if first == 0 else rows.take(np.arange(first, len(rows)))
+
+
+def _mean_and_error(rows: BinnedRows, differences: FloatArray) -> tuple[float, float]:
+    """Return the mean difference of a row's losses, and its standard error."""
+    from suffice.metrics import mean_and_error
+
+    return mean_and_error(differences, rows.weight, rows.group)
 
 
 def _start(fit: Backfit) -> None:
     """Set the intercept of a fit that has no values: Newton's method, from the mean of the targets for log links."""
-    rows, (first, last) = fit.rows, fit.held
+    rows, (first, last, _) = fit.rows, fit.held
     if rows.family == "tweedie":
         learned = np.concatenate([rows.target[:first], rows.target[last:]])
         fit.values[0] = np.log(max(float(learned.mean()), 1e-12))
@@ -173,9 +244,9 @@ def _candidates(
     workers: Workers,
 ) -> list[Term]:
     """Return the pairs whose cells have the largest gradients, given the terms of one column, on held-out rows."""
-    missing = [bool(counts[j][MISSING] > 0) and bins[j].ordered for j in range(len(bins))]
-    bound = MOST_GROUPS if sample.predictors == 1 else MOST_GROUPS_OF_CLASSES
-    most = int(np.clip(GROUPS_PER_ROW * len(sample) ** (1 / 3), FEWEST_GROUPS, bound))
+    missing = {j: bool(counts[j][MISSING] > 0) and bins[j].ordered for j in range(len(bins))}
+    factor, least, largest = GROUPS if sample.predictors == 1 else GROUPS_OF_CLASSES
+    most = int(np.clip(factor * len(sample) ** (1 / 3), least, largest))
     groups = [group_bins(bins[j], counts[j], most) for j in range(len(bins))]
     if not isinstance(interactions, str | int):
         return [pair_term(left, right, groups, bins, missing) for left, right in interactions]
@@ -187,14 +258,14 @@ def _candidates(
     wanted = min(PAIRS_PER_COLUMN * len(columns), MOST_PAIRS) if isinstance(interactions, str) else interactions
     if not possible or not wanted:
         return []
-    scores = held_scores(fits)
-    gradient, curvature = sample.gradients(scores)
+    tested = _tested_rows(fits)
+    gradient, curvature = tested.gradients(held_scores(fits))
     if sample.family in ("gaussian", "tweedie"):  # to the scale on which chance adds 1 per degree of freedom
         spread = max(float(np.mean(gradient**2)) / max(float(np.mean(curvature)), 1e-300), 1e-300)
         gradient, curvature = gradient / spread, curvature / spread
     coarse = [group_bins(bins[j], counts[j], RANKING_GROUPS) for j in range(len(bins))]
 
-    pairs = sample.native_terms([pair_term(*pair, coarse, bins, missing) for pair in possible])
+    pairs = tested.native_terms([pair_term(*pair, coarse, bins, missing) for pair in possible])
     gains = np.empty(len(possible))
     shares = np.linspace(0, len(possible), min(len(possible), 16) + 1).astype(int).tolist()
     workers.map(
@@ -209,16 +280,15 @@ def _with_pairs(
     fits: list[Backfit], candidates: list[Term], solution: AdditiveSolution, workers: Workers, choose: bool
 ) -> tuple[list[Backfit], AdditiveSolution]:
     """Return the fits with pairs, or those without if pairs do not reduce the held-out loss by its standard error."""
-    rows, mains = fits[0].rows, len(fits[0].terms)
+    rows, mains = _tested_rows(fits), len(fits[0].terms)
     before = rows.losses(held_scores(fits))
     extended = [fit.extended(candidates) for fit in fits]
     loss = fit_folds(extended, PAIR_CYCLES, HALVINGS, workers)
     scores = held_scores(extended)
     after = rows.losses(scores)
-    gain = before - after if rows.weight is None else (before - after) * rows.weight
-    error = float(gain.std() / np.sqrt(len(gain)))
+    gain, error = _mean_and_error(rows, before - after)
     solution = solution._replace(pair_loss=loss / len(rows), gain_error=error, candidates=len(candidates))
-    if choose and not gain.mean() > error:
+    if choose and not gain > error:
         reason = "pairs do not reduce the held-out loss by more than its standard error"
         return fits, solution._replace(reason=reason)
     kept = list(range(len(extended[0].terms)))
@@ -233,19 +303,90 @@ def _with_pairs(
 
 def _helps(fits: list[Backfit], at: int, rows: BinnedRows, scores: FloatArray, losses: FloatArray) -> bool:
     """Whether the held-out loss is larger without a term, by more than the standard error of the difference."""
-    cell = fits[0].terms[at].cell_of(rows.bins)
-    effect = np.concatenate([fit.values_of(at)[cell[fit.held[0] : fit.held[1]]] for fit in fits])
-    difference = rows.losses(scores - effect) - losses
-    difference = difference if rows.weight is None else difference * rows.weight
-    return bool(difference.mean() > difference.std() / np.sqrt(len(difference)))
+    effect = _effects(fits, at, [fit.values_of(at) for fit in fits], rows)
+    difference, error = _mean_and_error(rows, rows.losses(scores - effect) - losses)
+    return difference > error
 
 
-def _fit_all(rows: BinnedRows, folds: list[Backfit], workers: Workers) -> Backfit:
-    """Return the fit to all rows, with the penalties of the folds (their geometric mean)."""
-    values = np.mean([fold.values for fold in folds], axis=0)
-    penalties = np.exp(np.mean([np.log(np.maximum(fold.penalties, 1e-300)) for fold in folds], axis=0))
-    fit = Backfit(rows, folds[0].terms, (0, 0), values, penalties, workers)
-    fit.freedom = np.mean([fold.freedom for fold in folds], axis=0)
-    for cycle in range(FINAL_CYCLES):
-        fit.cycle(learn=False, variances=cycle == FINAL_CYCLES - 1)
-    return fit
+def _effects(fits: list[Backfit], at: int, values: Sequence[FloatArray], rows: BinnedRows) -> FloatArray:
+    """Return what values of a term, one array for each fit, add to the scores of the tested rows, (n, t)."""
+    cell, start = fits[0].terms[at].cell_of(rows.bins), fits[0].held.begin
+    parts = [
+        each[cell[fit.held.begin - start : fit.held.tested - start]] for fit, each in zip(fits, values, strict=True)
+    ]
+    return np.concatenate(parts)
+
+
+def _with_lines(
+    fits: list[Backfit],
+    bins: Sequence[ColumnBins],
+    counts: Sequence[FloatArray],
+    solution: AdditiveSolution,
+    workers: Workers,
+) -> tuple[list[Backfit], AdditiveSolution]:
+    """Return fits in which as many terms as possible are straight lines, within one standard error of the loss.
+
+    Terms of columns in pairs stay curves: main effects of pairs are added to them. Tried are all terms whose best line
+    does not increase the held-out loss by more than its standard error; while all together do, the worse half is
+    dropped. Of few rows, the standard error says little, and of several classes, lines were worse.
+    """
+    rows, scores = _tested_rows(fits), held_scores(fits)
+    if rows.predictors > 1 or len(rows) < LINE_ROWS:
+        return fits, solution
+    before = rows.losses(scores)
+    paired = {column for term in fits[0].terms[1:] if term.right is not None for column in (term.left, term.right)}
+    worse: dict[int, float] = {}
+    for at, term in enumerate(fits[0].terms):
+        if not at or not term.ordered[0] or term.left in paired or np.count_nonzero(counts[term.left][1:]) < 3:
+            continue
+        places = bins[term.left].places()
+        bent = [_bent(fit.values_of(at), places, counts[term.left]) for fit in fits]
+        after = rows.losses(scores - _effects(fits, at, bent, rows))
+        difference, error = _mean_and_error(rows, after - before)
+        if difference <= error:
+            worse[at] = difference
+    tried = sorted(worse, key=lambda at: worse[at])
+    while tried:
+        straight = [fit.straightened(tried, [bins[fit.terms[at].left].places() for at in tried]) for fit in fits]
+        for _ in range(LINE_CYCLES):
+            workers.map(Backfit.cycle_lines, straight)
+        after = rows.losses(held_scores(straight))
+        difference, error = _mean_and_error(rows, after - before)
+        if difference <= error:
+            loss = float(np.average(after, weights=rows.weight))
+            return straight, solution._replace(lines=len(tried), line_loss=loss)
+        tried = tried[: len(tried) // 2]
+    return fits, solution
+
+
+def _bent(values: FloatArray, places: FloatArray, count: FloatArray) -> FloatArray:
+    """Return what values, (cells, t), differ from the straight line that fits them best."""
+    weight = count[: len(values)].copy()
+    weight[MISSING] = 0.0
+    weight /= weight.sum()
+    place, height = places - weight @ places, weight @ values
+    slope = (weight * place) @ values / max(float(weight @ place**2), 1e-300)
+    bent = values - height - place[:, None] * slope
+    bent[MISSING] = 0.0
+    return np.asarray(bent)
+
+
+def _fit_all(
+    rows: BinnedRows,
+    terms: list[Term],
+    values: FloatArray,
+    penalties: FloatArray,
+    freedom: FloatArray,
+    threads: int,
+    solution: AdditiveSolution,
+) -> FittedTerms:
+    """Return the fit to all rows, with given penalties."""
+    with Workers(threads if len(rows) * rows.predictors >= FEW else 1) as workers:
+        fit = Backfit(rows, terms, NOTHING, values, penalties, workers)
+        fit.freedom = freedom
+        for cycle in range(FINAL_CYCLES):
+            fit.cycle(learn=False, variances=cycle == FINAL_CYCLES - 1)
+    assert fit.variances is not None
+    errors = np.sqrt(np.maximum(fit.variances, 0.0))
+    cuts = fit.first[1:-1]
+    return FittedTerms(terms, np.split(fit.values, cuts), np.split(errors, cuts), penalties, freedom, solution)

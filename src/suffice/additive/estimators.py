@@ -15,9 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice import partitioned, validation
 from suffice.additive.backfitting import BinnedRows, Term
-from suffice.additive.bins import MOST_BINS, Bins, ColumnBins
-from suffice.additive.choice import AdditiveSolution, choose_and_fit
+from suffice.additive.bins import MOST_BINS, Bins, ColumnBins, widen_bins
+from suffice.additive.choice import AdditiveSolution, FittedTerms, choose_and_fit, fit_again
 from suffice.additive.copies import merge_copies
+from suffice.additive.packing import round_errors, round_to_grid
 from suffice.additive.parts import (
     EncodedRows,
     Targets,
@@ -27,7 +28,7 @@ from suffice.additive.parts import (
     survey_parts,
     take_cells,
 )
-from suffice.additive.scorer import AdditiveScorer
+from suffice.additive.scorer import AdditiveScorer, value_type
 from suffice.additive.terms import AdditiveTerm, pure_terms
 from suffice.data import as_dataset
 from suffice.data.dataset import Dataset, Piece, is_in_parts, missing_targets, model_for_parts, read_again
@@ -37,6 +38,7 @@ from suffice.discriminative.perceptron import ClassTotals
 from suffice.estimator import FittedParameters, accuracy_in_parts, row_wise, scored_dataset
 from suffice.explain import EXPECTED_NUMBER, ClassScores, Contribution, Explanation
 from suffice.generative.columns import Column, read_columns
+from suffice.html_fragments import fragment, notes, table
 from suffice.kernels.engine import permitted_threads
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
@@ -48,6 +50,9 @@ if TYPE_CHECKING:
 #: Families of regressions, by the power of the variance function of Tweedie's; those but the first have a log link.
 POWERS = {"gaussian": 0.0, "poisson": 1.0, "gamma": 2.0, "inverse_gaussian": 3.0}
 
+#: Most bins of a column by default, of more than two classes and this many rows.
+MOST_BINS_OF_CLASSES, MANY_ROWS = 64, 1000
+
 
 class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[misc]
     """A linear predictor that is a sum of functions of columns and of pairs of columns."""
@@ -57,12 +62,13 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
     n_features_in_: int
     _bins: list[ColumnBins]
     _intercept: FloatArray  # (t,)
+    _fitted: FittedTerms  # of rows in bins, for a fit to others
 
     def __init__(
         self,
         *,
         interactions: Literal["auto"] | int | Sequence[tuple[Any, Any]] = "auto",
-        max_bins: int = MOST_BINS,
+        max_bins: int | None = None,
         monotone: Mapping[Any, int] | None = None,
         folds: int | None = None,
         random_state: RandomState = 0,
@@ -75,6 +81,12 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    def _fitted_html(self) -> str:
+        terms = sorted(self.terms_, key=lambda term: -term.importance)
+        rows = [(term.name, f"{term.importance:.4g}") for term in terms[:20]]
+        left = [f"... and {len(terms) - 20} more terms"] if len(terms) > 20 else []
+        return fragment(table(["term", "mean absolute effect"], rows), notes([*left, self.solution_.reason]))
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -83,8 +95,9 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
         return tags
 
     def _check_settings(self) -> None:
-        if not (isinstance(self.max_bins, int | np.integer) and 2 <= self.max_bins <= MOST_BINS):
-            raise ValueError(f"max_bins must be a whole number from 2 to {MOST_BINS}; got {self.max_bins!r}")
+        most = self.max_bins
+        if most is not None and not (isinstance(most, int | np.integer) and 2 <= most <= MOST_BINS):
+            raise ValueError(f"max_bins must be None or a whole number from 2 to {MOST_BINS}; got {most!r}")
         if self.folds is not None and not (isinstance(self.folds, int | np.integer) and self.folds >= 2):
             raise ValueError(f"folds must be None or a whole number, 2 or more; got {self.folds!r}")
         given = self.interactions
@@ -108,7 +121,7 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
         targets
             Returns what reads the targets of a part, given the classes of all rows; None for a regressor.
         """
-        most, has_classes = int(self.max_bins), is_classifier(self)
+        most, has_classes = int(self.max_bins or MOST_BINS), is_classifier(self)
         part = data.in_memory
         if part is not None:
             columns = self._read(part["X"], reset=True)
@@ -145,16 +158,37 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
         self.n_features_in_ = len(columns)
         self.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
 
-    def _fit_rows(self, encoded: EncodedRows, *, centre: float = 0.0, scale: float = 1.0, **family: Any) -> None:
-        """Fit terms to the rows; the predictor is then multiplied by a scale, and a centre added."""
-        bins, target, weight, offset = encoded
-        rows = BinnedRows(bins, np.ascontiguousarray(target, dtype=np.float64), weight, offset, **family)
-        rows, copies = merge_copies(rows)
+    def _fit_rows(
+        self,
+        encoded: EncodedRows,
+        chosen: FittedTerms | None = None,
+        *,
+        centre: float = 0.0,
+        scale: float = 1.0,
+        **family: Any,
+    ) -> FittedTerms:
+        """Fit terms to the rows; the predictor is then multiplied by a scale, and a centre added.
+
+        Penalties and pairs are those of a fit that is given, or are chosen.
+        """
+        bins, target, weight, offset, group, time = encoded
+        target = np.ascontiguousarray(target, dtype=np.float64)
+        rows, copies = merge_copies(BinnedRows(bins, target, weight, offset, group=group, time=time, **family))
+        if chosen is None and self.max_bins is None and rows.predictors > 1 and len(rows) >= MANY_ROWS:
+            rows = self._widen_bins(rows)
         if rows.weight is not None:  # penalties are estimated per row: the unit of the weights must not matter
             rows = replace(rows, weight=rows.weight / rows.weight.mean())
+        fitted = self._choose(rows) if chosen is None else fit_again(rows, chosen, self._threads())
+        intercept, terms = pure_terms(fitted.terms, fitted.values, fitted.errors, rows.bins, rows.weight, self._bins)
+        self._intercept, self.terms_ = intercept * scale + centre, [_scaled(term, scale) for term in terms]
+        self.solution_ = fitted.solution._replace(copies=copies)
+        return fitted
+
+    def _choose(self, rows: BinnedRows) -> FittedTerms:
+        """Return the fit with penalties and pairs that are chosen on folds."""
         names = [each.name for each in self._bins]
         monotone = self._monotone(names, rows.predictors)
-        fitted = choose_and_fit(
+        return choose_and_fit(
             rows,
             self._bins,
             monotone,
@@ -163,9 +197,14 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
             check_random_state(self.random_state),
             self._threads(),
         )
-        intercept, terms = pure_terms(fitted.terms, fitted.values, fitted.errors, rows.bins, rows.weight, self._bins)
-        self._intercept, self.terms_ = intercept * scale + centre, [_scaled(term, scale) for term in terms]
-        self.solution_ = fitted.solution._replace(copies=copies)
+
+    def _widen_bins(self, rows: BinnedRows) -> BinnedRows:
+        """Set wider bins, and return rows in these: each class has a value for every bin."""
+        counts = [np.bincount(column, minlength=256) for column in rows.bins]
+        wider = [widen_bins(*each, MOST_BINS_OF_CLASSES) for each in zip(self._bins, counts, strict=True)]
+        self._bins = [bins for bins, _ in wider]
+        tables = [table for _, table in wider]
+        return replace(rows, bins=np.ascontiguousarray([table[b] for table, b in zip(tables, rows.bins, strict=True)]))
 
     def _threads(self) -> int:
         if self.n_jobs is None:
@@ -233,8 +272,8 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
         known = validation.per_row("offset", offset, len(scores))
         return scores if known is None else scores + known[:, None]
 
-    def _contributions(self, X: Any) -> tuple[list[Column], list[FloatArray], list[list[Any]]]:
-        """Return columns, the contribution of each term, (n, t) each, and the cells of its columns, by row."""
+    def _contributions(self, X: Any) -> tuple[int, list[FloatArray], list[list[Any]]]:
+        """Return the number of rows, the contribution of each term, (n, t) each, and the cells of its columns."""
         check_is_fitted(self, "terms_")
         if is_in_parts(X):
             raise refused_in_parts("rows in memory", "explain", X)
@@ -242,7 +281,7 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
         bins = encode_columns(columns, self._bins)
         parts = self.scorer().contributions(bins)
         cells = [[self._cell(columns, term.fitted, row) for row in range(bins.shape[1])] for term in self.terms_]
-        return columns, parts, cells
+        return bins.shape[1], parts, cells
 
     @staticmethod
     def _cell(columns: list[Column], term: Term, row: int) -> Any:
@@ -285,7 +324,9 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
             raise ValueError(f"values of {name!r} must have the shape {before.shape}; got {given.shape}")
         if not np.isfinite(given).all():
             raise ValueError(f"values of {name!r} must be finite")
-        self.terms_ = [*self.terms_[:at], self.terms_[at].with_values(given.copy()), *self.terms_[at + 1 :]]
+        term = self.terms_[at]
+        edited = replace(term, values=given.copy(), fitted=term.fitted._replace(line=None))
+        self.terms_ = [*self.terms_[:at], edited, *self.terms_[at + 1 :]]
         return self
 
     def remove(self, name: Any) -> Self:
@@ -353,15 +394,16 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):  # type: ignore[misc]
     Columns are binned: numbers by quantiles, categories by level, missing cells in a bin of their own. Each term has a
     value per bin (or pair of bins), smoothed over neighbouring bins; how much is estimated from the data for each term
     and class. Pairs are those whose cells differ most from the sum of their columns on held-out rows; they are kept if
-    they reduce the held-out loss by more than its standard error. A prediction is the sum of the values that
-    :meth:`explain` shows.
+    they reduce the held-out loss by more than its standard error. Terms of columns without pairs are straight lines if
+    these do not increase it by more. A prediction is the sum of the values that :meth:`explain` shows.
 
     Parameters
     ----------
     interactions
         ``"auto"``; the largest number of pairs, 0 for none; or a list of pairs of columns.
     max_bins
-        Most bins of a column, 2 to 254, besides those of missing cells and other levels.
+        Most bins of a column, 2 to 254, besides those of missing cells and other levels; None for 254, or 64 of numbers
+        if there are more than two classes and 1,000 rows.
     monotone
         By column: 1 if the log-odds of the second class must rise with it, -1 if they must fall. Such columns are in no
         pair. Two classes only.
@@ -399,7 +441,7 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):  # type: ignore[misc]
         self,
         *,
         interactions: Literal["auto"] | int | Sequence[tuple[Any, Any]] = "auto",
-        max_bins: int = MOST_BINS,
+        max_bins: int | None = None,
         monotone: Mapping[Any, int] | None = None,
         class_weight: ClassWeight = None,
         folds: int | None = None,
@@ -449,6 +491,9 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):  # type: ignore[misc]
         codes: npt.NDArray[np.int64],
         labels: Labels,
         weight: FloatArray | None = None,
+        *,
+        groups: npt.NDArray[np.int64] | None = None,
+        times: FloatArray | None = None,
     ) -> Self:
         """Fit the model to rows in bins.
 
@@ -464,16 +509,34 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):  # type: ignore[misc]
             The classes.
         weight
             The weight of each row; 1 by default.
+        groups
+            The group of each row; rows of a group are held out together.
+        times
+            The time of each row; held-out rows are later than those that are learned.
         """
         with self._learning(anew=True):
             self._set_columns(columns)
             self._set_classes(labels)
-            self._fit_classes(EncodedRows(bins, codes.astype(np.float64), weight, None))
+            encoded = EncodedRows(bins, codes.astype(np.float64), weight, None, groups, times)
+            self._fitted = self._fit_classes(encoded)
         return self
 
-    def _fit_classes(self, encoded: EncodedRows) -> None:
+    def refit_bins(self, bins: Bins, codes: npt.NDArray[np.int64], weight: FloatArray | None = None) -> Self:
+        """Fit the terms to other rows in bins, with the penalties and pairs that :meth:`fit_bins` chose.
+
+        Parameters
+        ----------
+        bins, codes, weight
+            As for :meth:`fit_bins`, of the same columns and classes.
+        """
+        encoded = EncodedRows(bins, codes.astype(np.float64), weight, None)
+        self._fit_classes(encoded, self._fitted)
+        return self
+
+    def _fit_classes(self, encoded: EncodedRows, chosen: FittedTerms | None = None) -> FittedTerms:
         k = len(self._labels)
-        self._fit_rows(encoded, family="bernoulli" if k == 2 else "softmax", predictors=1 if k == 2 else k)
+        family, predictors = ("bernoulli", 1) if k == 2 else ("softmax", k)
+        return self._fit_rows(encoded, chosen, family=family, predictors=predictors)
 
     def _set_classes(self, labels: Labels, like: npt.NDArray[Any] | None = None) -> None:
         self._labels, self.classes_ = labels, validation.classes_array(labels, like)
@@ -541,13 +604,13 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):  # type: ignore[misc]
 
     def explain(self, X: MatrixLike) -> list[Explanation]:
         """Return what each term adds to the log-odds of each row; with the intercept they add up to them exactly."""
-        _, parts, cells = self._contributions(X)
+        rows, parts, cells = self._contributions(X)
         names = [term.name for term in self.terms_]
         two = len(self._labels) == 2
         base = [0.0, float(self._intercept[0])] if two else self._intercept.tolist()
         found = []
-        for row in range(len(parts[0]) if parts else 0):
-            each = np.array([part[row] for part in parts]).T  # (t, terms)
+        for row in range(rows):
+            each = np.array([part[row] for part in parts]).reshape(len(parts), len(self._intercept)).T  # (t, terms)
             by_class = np.concatenate([np.zeros_like(each), each]) if two else each
             scores = ClassScores(self.classes_.tolist(), names, [cell[row] for cell in cells], by_class.tolist(), base)
             found.append(Explanation.of(scores, row=row))
@@ -600,7 +663,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):  # type: ignore[misc]
         *,
         family: str = "gaussian",
         interactions: Literal["auto"] | int | Sequence[tuple[Any, Any]] = "auto",
-        max_bins: int = MOST_BINS,
+        max_bins: int | None = None,
         monotone: Mapping[Any, int] | None = None,
         folds: int | None = None,
         random_state: RandomState = 0,
@@ -649,7 +712,14 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):  # type: ignore[misc]
         return self
 
     def fit_bins(
-        self, columns: Sequence[ColumnBins], bins: Bins, target: FloatArray, weight: FloatArray | None = None
+        self,
+        columns: Sequence[ColumnBins],
+        bins: Bins,
+        target: FloatArray,
+        weight: FloatArray | None = None,
+        *,
+        groups: npt.NDArray[np.int64] | None = None,
+        times: FloatArray | None = None,
     ) -> Self:
         """Fit the model to rows in bins.
 
@@ -663,25 +733,38 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):  # type: ignore[misc]
             The number of each row.
         weight
             The weight of each row; 1 by default.
+        groups, times
+            As for :meth:`AdditiveClassifier.fit_bins`.
         """
         with self._learning(anew=True):
             self._set_columns(columns)
             target = _read_numbers(self.family, {"y": target}, len(target))[0]
-            self._fit_numbers(EncodedRows(bins, target, weight, None))
+            self._fitted = self._fit_numbers(EncodedRows(bins, target, weight, None, groups, times))
         return self
 
-    def _fit_numbers(self, encoded: EncodedRows) -> None:
-        _, target, weight, known = encoded
+    def refit_bins(self, bins: Bins, target: FloatArray, weight: FloatArray | None = None) -> Self:
+        """Fit the terms to other rows in bins, with the penalties and pairs that :meth:`fit_bins` chose.
+
+        Parameters
+        ----------
+        bins, target, weight
+            As for :meth:`fit_bins`, of the same columns.
+        """
+        target = _read_numbers(self._params.family, {"y": target}, len(target))[0]
+        self._fit_numbers(EncodedRows(bins, target, weight, None), self._fitted)
+        return self
+
+    def _fit_numbers(self, encoded: EncodedRows, chosen: FittedTerms | None = None) -> FittedTerms:
+        target, weight, known = encoded.target, encoded.weight, encoded.offset
         if self.family != "gaussian":
             if not target.any():
                 raise ValueError("y is 0 in every row: the logarithm of its mean is not finite")
-            self._fit_rows(encoded, family="tweedie", power=POWERS[self.family])
-            return
+            return self._fit_rows(encoded, chosen, family="tweedie", power=POWERS[self.family])
         centre = float(np.average(target, weights=weight))
         largest = float(np.abs(target - centre).max()) or 1.0  # squares of small numbers are 0
         scale = largest * float(np.sqrt(np.average(((target - centre) / largest) ** 2, weights=weight))) or 1.0
         encoded = encoded._replace(target=(target - centre) / scale, offset=None if known is None else known / scale)
-        self._fit_rows(encoded, centre=centre, scale=scale, family="gaussian")
+        return self._fit_rows(encoded, chosen, centre=centre, scale=scale, family="gaussian")
 
     def scorer(self) -> AdditiveScorer:
         """Return what scores rows in bins."""
@@ -721,10 +804,10 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):  # type: ignore[misc]
 
     def explain(self, X: MatrixLike) -> list[Explanation]:
         """Return what each term adds to the predictor of each row; with the intercept they add up to it exactly."""
-        _, parts, cells = self._contributions(X)
+        rows, parts, cells = self._contributions(X)
         gaussian = self._params.family == "gaussian"
         found = []
-        for row in range(len(parts[0]) if parts else 0):
+        for row in range(rows):
             each = [
                 Contribution(term.name, cell[row], float(part[row, 0]))
                 for term, part, cell in zip(self.terms_, parts, cells, strict=True)
@@ -779,8 +862,10 @@ def _squares(model: AdditiveRegressor, mean: float, piece: Piece) -> FloatArray:
 
 
 def _scaled(term: AdditiveTerm, scale: float) -> AdditiveTerm:
-    """Return a term in other units; numbers are rounded to the 4 bytes that files have."""
-    values, errors, density = (
-        each.astype(np.float32).astype(np.float64) for each in (term.values * scale, term.errors * scale, term.density)
+    """Return a term in other units, with numbers rounded as files have them."""
+    return replace(
+        term,
+        values=round_to_grid(term.values * scale, value_type(term)),
+        errors=round_errors(term.errors * scale),
+        density=round_to_grid(term.density, value_type(term)),
     )
-    return replace(term, values=values, errors=errors, density=density)

@@ -143,12 +143,17 @@ class Survey:
 
 
 class EncodedRows(NamedTuple):
-    """Rows in bins, (d, n), with what they predict, their weights and offsets, (n,); those of weight 0 are left out."""
+    """Rows in bins, (d, n), with what they predict, their weights and offsets, (n,); those of weight 0 are left out.
+
+    Groups and times of rows tell which are held out together.
+    """
 
     bins: Bins
     target: FloatArray
     weight: FloatArray | None
     offset: FloatArray | None
+    group: npt.NDArray[np.int64] | None = None
+    time: FloatArray | None = None
 
 
 #: Returns targets and weights of a part's rows, which are so many.

@@ -71,6 +71,11 @@ class AdditiveTerm:
         return " × ".join(map(str, self.columns))
 
     @property
+    def is_line(self) -> bool:
+        """Whether the values are on a straight line over the column, as held-out rows show no bend."""
+        return self.fitted.line is not None
+
+    @property
     def importance(self) -> float:
         """The mean absolute contribution over the training rows; over classes, too, if there are several."""
         size = np.abs(self.values)

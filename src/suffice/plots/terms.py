@@ -42,6 +42,8 @@ _DENSITY_CELLS = 40
 _OUTER = 0.15
 #: Most levels of a category that are drawn.
 _MAX_LEVELS = 12
+#: An error band is drawn up to this share of a curve's range beyond the curve.
+_BEYOND = 0.75
 #: Opacity of the cell of a pair with the largest effect.
 _MAX_ALPHA = 0.85
 #: Most ticks of an axis of a pair.
@@ -54,7 +56,7 @@ class TermsDisplay(Display):
     A column of numbers is a step curve with a band of two standard errors, above the density of the training rows; a
     point beside it is the effect of missing cells. A category has a bar for each level. A pair has a heat map, whose
     cells hold about equally many rows of each column; cells without rows are left empty. Several classes are several
-    curves, or for pairs several panels.
+    curves, or for pairs several panels; of many classes, those on which the term has the largest effects.
 
     Parameters
     ----------
@@ -66,6 +68,8 @@ class TermsDisplay(Display):
         What an effect is.
     title
         Title of the plot.
+    most_classes
+        Most classes that are drawn of a term.
 
     Examples
     --------
@@ -84,6 +88,7 @@ class TermsDisplay(Display):
         classes: Sequence[Any] | None = None,
         axis_label: str = "effect",
         title: str = "Terms of the model",
+        most_classes: int = 10,
     ) -> None:
         self.terms = list(terms)
         if not self.terms:
@@ -94,16 +99,23 @@ class TermsDisplay(Display):
         self.classes = None if classes is None else list(classes)
         self.axis_label = axis_label
         self.title = title
+        self.most_classes = most_classes
         self._panels: list[tuple[AdditiveTerm, int | None]] = []
         for term in self.terms:
             each: list[int | None] = [None]
             if len(term.columns) == 2 and classes is not None:
-                each = list(range(len(classes)))
+                each = list(self._drawn_classes(term))
             self._panels += [(term, code) for code in each]
 
     @classmethod
     def from_estimator(
-        cls, model: Any, terms: Sequence[Any] | None = None, *, n: int = 6, ax: Axes | None = None
+        cls,
+        model: Any,
+        terms: Sequence[Any] | None = None,
+        *,
+        n: int = 6,
+        most_classes: int = 10,
+        ax: Axes | None = None,
     ) -> Self:
         """Draw the terms of a fitted additive model.
 
@@ -115,6 +127,8 @@ class TermsDisplay(Display):
             Names of terms, as ``model.term`` takes them; by default those of the largest ``importance``.
         n
             Number of terms, if they are not named.
+        most_classes
+            Most classes that are drawn of a term, those on which it has the largest effects.
         ax
             Axes to draw on.
         """
@@ -133,7 +147,13 @@ class TermsDisplay(Display):
             axis_label = f"log-odds of {model.classes_[1]}"
         else:
             classes, axis_label = list(model.classes_), "effect on the score"
-        return cls(found, classes=classes, axis_label=axis_label).plot(ax)
+        return cls(found, classes=classes, axis_label=axis_label, most_classes=most_classes).plot(ax)
+
+    def _drawn_classes(self, term: AdditiveTerm) -> list[int]:
+        """Return the indices of the classes on which a term has the largest effects."""
+        values = _by_class(term)
+        effects = (np.abs(values) * term.density[..., None]).reshape(-1, values.shape[-1]).sum(axis=0)
+        return sorted(np.argsort(-effects, kind="stable")[: self.most_classes].tolist())
 
     def _grid(self) -> tuple[int, int]:
         columns = min(len(self._panels), 2)
@@ -164,7 +184,7 @@ class TermsDisplay(Display):
     def _curves(self, term: AdditiveTerm) -> list[tuple[int, FloatArray, FloatArray]]:
         """Return the index of each class, with the values and errors of the term's bins."""
         values, errors = _by_class(term), _by_class(term, errors=True)
-        return [(code, values[:, code], errors[:, code]) for code in range(values.shape[1])]
+        return [(code, values[:, code], errors[:, code]) for code in self._drawn_classes(term)]
 
     def _draw_numbers(self, ax: Axes, term: AdditiveTerm, edges: FloatArray) -> int:
         ends = _outer_edges(edges, term.ranges[0])
@@ -188,7 +208,7 @@ class TermsDisplay(Display):
             if has_missing:
                 ax.errorbar(beside, values[0], _ERRORS * errors[0], fmt=class_marker(code), color=colour, markersize=4)
         ax.axhline(0, color=FOREGROUND, linewidth=0.8, linestyle=DOTTED)
-        bottom, top = ax.get_ylim()
+        bottom, top = self._heights(term, ax.get_ylim())
         ax.set_ylim(bottom - (top - bottom) * _DENSITY / (1 - _DENSITY), top)
         grid = np.linspace(ends[0], ends[-1], _DENSITY_CELLS + 1)
         shares = np.diff(np.interp(grid, ends, np.append(0.0, np.cumsum(term.density[1:]))))
@@ -218,7 +238,15 @@ class TermsDisplay(Display):
         _format_numbers(ax.xaxis, ends[0], ends[-1])
         _format_numbers(ax.yaxis, *ax.get_ylim())
         label_axes(ax, str(term.columns[0]), self.axis_label)
-        return self._draw_classes(ax, handles)
+        return self._draw_classes(ax, term, handles)
+
+    def _heights(self, term: AdditiveTerm, drawn: tuple[float, float]) -> tuple[float, float]:
+        """Return the range of effects that is shown: wide bands of bins with few rows are cut off."""
+        values = np.concatenate([[0.0], *(values[term.density > 0] for _, values, _ in self._curves(term))])
+        beyond = _BEYOND * float(np.ptp(values))
+        if not beyond:
+            return drawn
+        return max(drawn[0], float(values.min()) - beyond), min(drawn[1], float(values.max()) + beyond)
 
     def _draw_levels(self, ax: Axes, term: AdditiveTerm) -> int:
         order = np.argsort(-term.density, kind="stable")
@@ -226,9 +254,9 @@ class TermsDisplay(Display):
         left_out = int((term.density > 0).sum()) - len(shown)
         curves = self._curves(term)
         space = 0.72 / len(curves)
-        handles = []
+        handles: list[Any] = []
         for code, values, errors in curves:
-            at = np.arange(len(shown)) + (code - (len(curves) - 1) / 2) * space
+            at = np.arange(len(shown)) + (len(handles) - (len(curves) - 1) / 2) * space
             colours: Any = class_colour(code)
             if self.classes is None:
                 colours = [class_colour(0) if value >= 0 else class_colour(1) for value in values[shown]]
@@ -244,7 +272,7 @@ class TermsDisplay(Display):
         _format_numbers(ax.xaxis, *ax.get_xlim())
         more = f" ({len(shown)} most frequent of {len(shown) + left_out} levels)" if left_out else ""
         label_axes(ax, f"{self.axis_label}{more}")
-        return self._draw_classes(ax, handles)
+        return self._draw_classes(ax, term, handles)
 
     def _draw_pair(self, ax: Axes, term: AdditiveTerm, code: int | None) -> int:
         from matplotlib.colors import to_rgb
@@ -267,11 +295,12 @@ class TermsDisplay(Display):
         ends.append((Patch(color=class_colour(0), alpha=_MAX_ALPHA), f"+{text} {self.axis_label}"))
         return draw_legend(ax, ends)
 
-    def _draw_classes(self, ax: Axes, handles: Sequence[Any]) -> int:
+    def _draw_classes(self, ax: Axes, term: AdditiveTerm, handles: Sequence[Any]) -> int:
         """Draw the legend of the classes, and return its number of rows."""
         if self.classes is None:
             return 0
-        return draw_legend(ax, list(zip(handles, map(str, self.classes), strict=True)))
+        drawn = [str(self.classes[code]) for code in self._drawn_classes(term)]
+        return draw_legend(ax, list(zip(handles, drawn, strict=True)))
 
 
 def _by_class(term: AdditiveTerm, errors: bool = False) -> FloatArray:

@@ -17,6 +17,7 @@ from suffice.data import ArrayDataset, Dataset
 from suffice.data.dataset import dataset_in_parts, model_for_parts, open_location, read_again
 from suffice.data.refusals import refused_in_parts
 from suffice.data.sample import take_rows
+from suffice.html_fragments import fragment, table
 from suffice.selection import tuning
 from suffice.selection.folds_in_parts import scores_in_parts, temperature_of
 from suffice.selection.rows import Folds, Index, Rows, SummedModel, indices_of
@@ -62,9 +63,19 @@ class CrossValidation:
         """The mean score of the best setting."""
         return float(self.mean[self.best_index])
 
+    @property
+    def _names(self) -> list[str]:
+        return [", ".join(f"{name}={value}" for name, value in each.items()) or "as given" for each in self.settings]
+
+    def _repr_html_(self) -> str:
+        numbers = zip(self._names, self.mean, self.std, strict=True)
+        rows = [(name, f"{mean:.4f}", f"{std:.4f}") for name, mean, std in numbers]
+        heads = ["setting", f"{self.scoring}, mean of {self.scores.shape[1]} folds", "standard deviation"]
+        return fragment(table(heads, rows, best=self.best_index))
+
     def __str__(self) -> str:
         """Show one line per setting, the best one marked."""
-        names = [", ".join(f"{name}={value}" for name, value in each.items()) or "as given" for each in self.settings]
+        names = self._names
         width = max(map(len, names))
         return "\n".join(
             f"{'*' if row == self.best_index else ' '} {name:<{width}}  {self.scoring} {mean:.4f} ± {std:.4f}"

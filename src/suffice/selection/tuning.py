@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from suffice.kernels.array_blocks import to_host
 from suffice.selection.rows import Folds, Rows, SummedModel
@@ -101,7 +100,8 @@ def log_posterior(joint: FloatArray) -> FloatArray:
     """Return log p(y | x) from log p(x, y); all classes alike where none can have produced the row."""
     possible = np.isfinite(joint).any(axis=1, keepdims=True)
     scores = np.where(possible, joint, 0.0)
-    return np.asarray(scores - scipy.special.logsumexp(scores, axis=1, keepdims=True))
+    apart = scores - scores.max(axis=1, keepdims=True)  # exponents <= 0: cannot overflow
+    return np.asarray(apart - np.log(np.exp(apart).sum(axis=1, keepdims=True)))
 
 
 def best_temperature(joint: FloatArray, codes: npt.NDArray[np.int64], weights: FloatArray) -> float:

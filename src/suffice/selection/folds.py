@@ -1,4 +1,4 @@
-"""Folds of the rows that models are compared on: stratified, by groups, or in the order of time."""
+"""Folds of rows that are held out: stratified, by groups, or in the order of time."""
 
 from __future__ import annotations
 
@@ -7,11 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
-from suffice.tables.encoding import Block
-from suffice.tables.errors import TableError
-from suffice.tables.row_sample import hash_rows
 
 Codes = npt.NDArray[np.int64]
 
@@ -72,48 +68,24 @@ def _assign_groups(groups: Codes, strata: Codes, folds: int) -> Codes:
     return found
 
 
-def assign_folds_by_time(times: FloatArray, folds: int, column: str) -> Codes:
+def assign_folds_by_time(times: FloatArray, folds: int) -> Codes:
     """Return the fold of each row, the earliest rows in fold 0; rows of the same time are in one fold.
 
     Parameters
     ----------
     times
-        The time of each row, as a number.
+        The time of each row, as a number; two at least differ.
     folds
         Number of folds.
-    column
-        Name of the column, for an error.
 
     Examples
     --------
-    >>> assign_folds_by_time(np.array([5.0, 1.0, 1.0, 3.0]), 2, "day")
+    >>> assign_folds_by_time(np.array([5.0, 1.0, 1.0, 3.0]), 2)
     array([1, 0, 0, 1])
     """
-    distinct, place, counts = np.unique(times, return_inverse=True, return_counts=True)
-    if len(distinct) < 2:
-        raise TableError(f"the time column {column!r} has one value only: there is no past and no future; leave it out")
+    _, place, counts = np.unique(times, return_inverse=True, return_counts=True)
     before = np.cumsum(counts) - counts
     found = (before * folds // len(times))[place]
     if found.max() == 0:  # most rows are of the first time
         found = (place > 0).astype(np.int64)
     return np.asarray(np.unique(found, return_inverse=True)[1], dtype=np.int64)
-
-
-def find_copies(sample: Block, values: npt.NDArray[Any], labels: Labels) -> Codes | None:
-    """Return the group of equal rows of each row, if these are copies; None if they are equal by chance.
-
-    Parameters
-    ----------
-    sample, values, labels
-        The rows, with codes of the labels, or numbers if there are no labels.
-
-    Examples
-    --------
-    >>> x = np.random.default_rng(0).random(100)
-    >>> find_copies(Block((), (np.append(x, x[:80]),), 180), np.zeros(180), Labels())[-3:]
-    array([77, 78, 79])
-    """
-    from suffice.additive.copies import group_copies
-
-    cells = hash_rows(sample, np.zeros(sample.rows), Labels())
-    return group_copies(cells, hash_rows(sample, values, labels))
