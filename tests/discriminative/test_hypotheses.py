@@ -113,7 +113,7 @@ def test_contrasts_are_those_of_statsmodels(kind: str) -> None:
     assert "all together: F(2, 55)" in str(joint)
     assert json.loads(json.dumps(joint.to_dict()))["rows"][0]["name"] == "x0 - x1"
     assert list(joint.frame().columns) == ["estimate", "std_error", "t", "p", "lower", "upper"]
-    assert "<th>x0 - x1</th>" in joint._repr_html_()
+    assert '<th scope="row">x0 - x1</th>' in joint._repr_html_()
 
 
 def test_contrasts_of_classes_and_of_what_is_not_determined() -> None:

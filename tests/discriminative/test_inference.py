@@ -140,7 +140,7 @@ def test_the_printed_table() -> None:
     assert len({line.index(".") for line in (first, second, third)}) == 1  # the points stand under one another
     assert "90% interval" in text
     html = fit.summary()._repr_html_()
-    assert "<th>a &lt;b&gt;</th><td>0.062500</td>" in html
+    assert '<th scope="row">a &lt;b&gt;</th><td class="number">0.062500</td>' in html
     assert "columns x3 = x1 + x2 are dependent" in html
 
 

@@ -200,7 +200,7 @@ FAULTS = (
     Fault(
         "coefficients that the rows do not determine have standard errors",
         "inference",
-        "src/suffice/discriminative/intervals.py",
+        "src/suffice/discriminative/theta_covariance.py",
         "known = np.where(self.undetermined[:, None] | self.undetermined[None, :], np.nan, self.matrix)",
         "known = self.matrix",
         ("tests/discriminative/test_intervals.py::test_collinear_columns_leave_errors_of_predictions_as_they_are",),
@@ -528,7 +528,7 @@ FAULTS = (
     Fault(
         "rows of a group are held out one by one",
         "tables: held-out",
-        "src/suffice/tables/folds.py",
+        "src/suffice/selection/folds.py",
         "    if groups is None:\n",
         "    if groups is None or len(groups):\n",
         ("tests/tables/test_groups_and_times.py::test_rows_of_a_group_are_held_out_together",),

@@ -14,6 +14,7 @@ from sklearn.feature_selection import mutual_info_classif
 
 import suffice
 from suffice import AdditiveClassifier, AdditiveRegressor
+from suffice.additive import estimators
 from suffice.tables import TableError, TableModel
 from suffice.tables.model_search import Candidate, choose_simplest
 from suffice.tables.predictors.additive import informative_words
@@ -92,8 +93,7 @@ def test_a_file_of_numbers_has_four_bytes_a_value(table: pd.DataFrame, tmp_path:
     found = TableModel("additive").fit(table[["age", "late"]], "late")
     found.save(tmp_path / "model")
     (term,) = found.estimator_.terms_
-    np.testing.assert_array_equal(term.values, term.values.astype(np.float32))
-    assert (tmp_path / "model").stat().st_size < 12 * term.values.size + 8 * len(term.edges[0]) + 12_000
+    assert (tmp_path / "model").stat().st_size < 9 * term.values.size + 8 * len(term.edges[0]) + 12_000
 
 
 def test_the_estimator_reads_the_features_by_their_names(table: pd.DataFrame) -> None:
@@ -139,12 +139,6 @@ def test_queries_of_an_estimator_predict_the_same() -> None:
             np.testing.assert_allclose(rows["p_u"], model.predict_proba(x)[:, 0], rtol=1e-12)
         else:
             np.testing.assert_allclose(rows["prediction"], model.predict(x), rtol=1e-12)
-
-
-def test_queries_of_an_estimator_of_categories_are_refused(table: pd.DataFrame) -> None:
-    model = AdditiveClassifier(interactions=0).fit(table[["job"]], table["late"])
-    with pytest.raises(ValueError, match="'job' holds categories: fit TableModel"):
-        to_sql(model, "data")
 
 
 def test_words_with_the_most_information_are_chosen() -> None:
@@ -195,3 +189,24 @@ def test_of_a_large_table_some_folds_are_held_out() -> None:
     rows["y"] = np.array(["a", "b", "c"])[random.integers(0, 3, 3000)]
     found = TableModel("nb").fit(rows, "y").candidates_[0]
     assert found.rows == 1200  # two folds of five: 3000 * 30 * 3 * 2 products are fewer than 800,000
+
+
+def test_pairs_and_penalties_of_a_large_table_are_chosen_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(0)
+    rows = pd.DataFrame(random.normal(size=(1500, 30)), columns=[f"x{j}" for j in range(30)])
+    rows["y"] = (rows["x0"] + rows["x1"] > 0).astype(int) + (rows["x2"] > 1)
+    monkeypatch.setattr("suffice.tables.model_search._WORK", 1)  # one fold is held out
+    chosen = []
+    choose = estimators.choose_and_fit
+
+    def count(given: Any, *settings: Any) -> Any:
+        chosen.append(len(given))
+        return choose(given, *settings)
+
+    monkeypatch.setattr(estimators, "choose_and_fit", count)
+    model = TableModel("additive").fit(rows, "y")
+    assert chosen == [1200]
+    assert model.fitted_rows_ == 1500
+    assert model.score(rows) > 0.9
+    whole = {name: term.density.sum() for name, term in zip("ab", model.estimator_.terms_, strict=False)}
+    assert all(share == pytest.approx(1.0, abs=1e-4) for share in whole.values())

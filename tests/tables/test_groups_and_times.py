@@ -42,6 +42,23 @@ def test_rows_of_a_group_are_held_out_together() -> None:
     assert held_out.loss > leaking.loss
 
 
+def test_additive_models_choose_their_smoothness_by_the_same_groups() -> None:
+    model = suffice.fit(customers(60, 10), "y", "additive", group="customer")
+    assert model.candidates_[0].loss < 0.8  # guessing: 0.69; a model that was chosen on rows of known customers: 1.5
+    assert model.estimator_.solution_.rows < 600  # and the choice is that of a fold
+    assert model.fitted_rows_ == 600
+
+
+def test_additive_models_choose_their_smoothness_by_the_same_times() -> None:
+    random = np.random.default_rng(3)
+    rows = pd.DataFrame({"x": random.permutation(600) * 1.0, "day": np.arange(600)})
+    rows["y"] = random.normal(size=600).cumsum()  # a random walk, which x follows by chance in no future
+    rows["x"] = rows["day"] // 10 + random.random(600)
+    model = suffice.fit(rows, "y", "additive", time="day", columns={"day": "ignore"})
+    mixed = suffice.fit(rows, "y", "additive", columns={"day": "ignore"})
+    assert model.estimator_.solution_.main_loss > 3 * mixed.estimator_.solution_.main_loss
+
+
 def test_the_group_is_no_feature_unless_asked() -> None:
     field = suffice.fit(customers(), "y", "nb", group="customer").schema_.field("customer")
     assert (field.kind, field.why) == ("ignore", "the group of the rows")

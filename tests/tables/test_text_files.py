@@ -248,7 +248,7 @@ def test_a_byte_order_mark_says_the_encoding(encoding: str, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("start", "message"),
     [
-        (b"PK\x03\x04[Content_Types].xml xl/workbook.xml", "is an Excel workbook: save the sheet as CSV"),
+        (b"PK\x03\x04[Content_Types].xml xl/workbook.xml", r"is an Excel workbook: rename it to end in \.xlsx"),
         (b"PK\x03\x04notes.csv", "is a ZIP archive: unpack it"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1", "is an old Excel workbook"),
         (b"PAR1\x15\x04", "is a Parquet file: rename it"),

@@ -429,6 +429,48 @@ def test_naive_bayes_over_kinds_of_columns_gives_its_probabilities() -> None:
     close(found["p_b"], model.predict_proba(frame)[:, list(model.classes_).index("b")])
 
 
+def mixed_frame(rows: int = 400) -> pd.DataFrame:
+    """Return numbers and categories with missing cells, blanks and levels beyond ASCII."""
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"size": rng.normal(size=rows), "kind": rng.choice(["u", "v", "it's", "ü"], size=rows)})
+    frame["place"] = rng.choice(["north", "south"], size=rows)
+    frame["kind"] = frame["kind"].where(rng.random(rows) > 0.1, None)
+    frame.loc[rng.random(rows) < 0.1, "size"] = np.nan
+    return frame
+
+
+@pytest.mark.parametrize("predicted", ["two classes", "three classes", "number", "count"])
+def test_an_additive_model_of_categories_gives_its_answers(base: Base, predicted: str) -> None:
+    frame = mixed_frame()
+    size = np.nan_to_num(frame["size"]) * np.where(frame["kind"] == "u", 3, -1) + 2 * (frame["place"] == "south")
+    pairs = [("size", "kind"), ("kind", "place")]
+    model: Any
+    if "classes" in predicted:
+        y = np.where(size > 1, "high", np.where(size < -1, "low", "low" if predicted == "two classes" else "middle"))
+        model = suffice.AdditiveClassifier(interactions=pairs).fit(frame, y)
+    else:
+        family = "poisson" if predicted == "count" else "gaussian"
+        model = suffice.AdditiveRegressor(family=family, interactions=pairs).fit(frame, np.round(np.exp(0.3 * size)))
+    frame.loc[:5, "kind"] = ["never seen", " u ", "", None, "U", "it's"]
+    name = base.put(pa.Table.from_pandas(frame.assign(key=np.arange(len(frame)))))
+    found = scored(base, name, model, None)
+    if "classes" in predicted:
+        p = np.stack([found.column(f"p_{each}").to_numpy() for each in model.classes_], axis=1)
+        close(p, model.predict_proba(frame))
+        assert found.column("prediction").to_pylist() == model.predict(frame).tolist()
+    else:
+        close(found.column("prediction").to_numpy(), model.predict(frame))
+
+
+@pytest.mark.parametrize("level", ["True", "1.0", "007"])
+def test_levels_that_databases_write_in_another_way_are_refused(level: str) -> None:
+    frame = mixed_frame()
+    frame.loc[:50, "kind"] = level
+    model = suffice.AdditiveRegressor(interactions=0).fit(frame, np.nan_to_num(frame["size"]))
+    with pytest.raises(ValueError, match=f"column 'kind' has the level '{level}', which databases write in another"):
+        to_sql(model, "t")
+
+
 def test_truth_words_are_booleans_in_a_query(base: Base, put: Callable[[Any], str]) -> None:
     x = np.where(ROWS["numbers"][:, :2] > np.median(ROWS["numbers"][:, :2], axis=0), " Yes", "no").astype(object)
     model = suffice.MixedNB().fit(x, ROWS["classes"])

@@ -8,8 +8,20 @@ from typing import Any
 import click
 
 
-def open_table(table: str, kinds: dict[str, str] | None = None, **options: Any) -> Any:
-    """Return a table, read with the options of :func:`suffice.cli.options.table_options`."""
+def open_table(table: str, kinds: dict[str, str] | None = None, *, tell: bool = True, **options: Any) -> Any:
+    """Return a table, read with the options of :func:`suffice.cli.options.table_options`.
+
+    Parameters
+    ----------
+    table
+        The table.
+    kinds
+        Kinds of columns that the user has set.
+    tell
+        Whether notes about the table are printed; a schema has them too.
+    options
+        The options.
+    """
     from suffice.tables import Dialect
     from suffice.tables import open_table as open_source
 
@@ -24,9 +36,16 @@ def open_table(table: str, kinds: dict[str, str] | None = None, **options: Any) 
         tuple(options.get("missing") or ()),
         options.get("decimal"),
         {"none": "", "space": " "}.get(options.get("thousands") or "", options.get("thousands")),
+        options.get("sheet"),
     )
     strings = [name for name, kind in (kinds or {}).items() if kind in ("category", "text")]
-    return open_source(table, query=options.get("query"), dialect=dialect, strings=strings)
+    source = open_source(table, query=options.get("query"), dialect=dialect, strings=strings)
+    if tell:
+        from suffice.cli.output import say
+
+        for note in source.notes:
+            say(note, "warning")
+    return source
 
 
 def check_file(path: str) -> None:

@@ -166,7 +166,7 @@ def fit(
     given = [name for name, value in settings.items() if value is not None]
     if given:
         raise click.UsageError(f"--{given[0]} goes with --formula")
-    source = open_table(table, kinds, **options)
+    source = open_table(table, kinds, tell=False, **options)
     roles = {"group": group, "time": time, "weight": weight}
     given = [role for role, column in roles.items() if column is not None]
     if given and in_database:

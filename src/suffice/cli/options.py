@@ -31,6 +31,7 @@ def table_options(command: F) -> F:
         ),
         click.option("--encoding", default="utf-8", show_default=True, help="Encoding: utf-8, utf-16 or latin-1."),
         click.option("--missing", multiple=True, metavar="TEXT", help="Value of missing cells; may be repeated."),
+        click.option("--sheet", metavar="NAME", help="Name or number of the sheet of a workbook."),
     )
     return _add_options(command, options)
 

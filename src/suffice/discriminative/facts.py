@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln, xlogy
 
 from suffice.discriminative.objective import NegativeLogLikelihood, target_moments
 from suffice.families import Bernoulli, Gamma, Gaussian, Multinomial, Response
@@ -321,6 +320,8 @@ def _base_of_part(response: Response, dispersion: float, part: Batch, _: Any) ->
 
 def _base_of_means(name: str, y: FloatArray, trials: FloatArray, often: FloatArray | None) -> float:
     """Return the terms without theta of counts given as means: successes over trials, events over exposures."""
+    from scipy.special import gammaln, xlogy  # slow to import, and few rows need them
+
     counts = trials * y
     if name == "bernoulli":
         return _total(log_choose(trials, counts), often)

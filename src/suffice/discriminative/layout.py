@@ -36,6 +36,11 @@ class Layout:
     kept: npt.NDArray[np.intp] | None = None  #: the features that are kept; all by default
     centre: FloatArray | None = None  #: (d,), the centre of each feature
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the solver's coordinates are those of X."""
+        return self.kept is None and self.centre is None
+
     def outward(self, theta: FloatArray) -> FloatArray:
         """Return theta of X."""
         theta = self._spread_out(theta)
@@ -59,7 +64,7 @@ class Layout:
 
     def solution_outward(self, solution: Solution) -> Solution:
         """Return a solution whose theta, gradient and trace are those of X, without its Hessian."""
-        if self.kept is None and self.centre is None:
+        if self.is_plain:
             return replace(solution, hessian=None)
         trace = tuple(
             step if step.theta is None else step._replace(theta=self.outward(step.theta)) for step in solution.trace

@@ -38,13 +38,13 @@ from suffice.discriminative.facts import Facts, estimates_dispersion, facts_of
 from suffice.discriminative.firth import firth
 from suffice.discriminative.fit_rows import rows_of_fit
 from suffice.discriminative.inference import PSEUDO_LIKELIHOOD, Inference, note_on_ridge, notes_on_rows
-from suffice.discriminative.intervals import ThetaCovariance, critical_value
+from suffice.discriminative.intervals import critical_value
 from suffice.discriminative.layout import Layout, lay_out
-from suffice.discriminative.normal_equations import solve_normal_equations
 from suffice.discriminative.objective import NegativeLogLikelihood, predictors_of
 from suffice.discriminative.path import Path, PenaltyNames, solve_path
 from suffice.discriminative.penalties import RIDGE, Penalties
 from suffice.discriminative.profile import profile_intervals
+from suffice.discriminative.regression_fit import count_identified, null_theta, regression_contents
 from suffice.discriminative.robust import robust_covariance
 from suffice.discriminative.row_sample import RowSample, UpdateObjective
 from suffice.discriminative.separation import (
@@ -53,6 +53,7 @@ from suffice.discriminative.separation import (
     find_separation,
     separable_rows,
 )
+from suffice.discriminative.theta_covariance import ThetaCovariance
 from suffice.families import Response
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
@@ -66,7 +67,7 @@ from suffice.solvers.base import MANY, thin_trace
 from suffice.solvers.gradient import diverged
 from suffice.solvers.linear_algebra import Symmetric, dependencies, flat, shaped
 from suffice.solvers.stochastic import choose_pace
-from suffice.statistics import Labels, NormalEquations
+from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, check_shapes, parameters
 from suffice.user_warnings import warn_user
@@ -80,8 +81,6 @@ COLUMNS = ("X", "y", "sample_weight", "offset", "exposure", "trials", "groups")
 DEAR = 2e10
 #: A Newton step at the optimum that is a larger share of theta than this is a sign of separation.
 SETTLED = 1e-3
-#: A model file has the theta of each step of the trace if that is at most this many numbers.
-SMALL_TRACE = 4096
 #: Tolerance of updates in partial_fit: theta is refitted to a sample before their errors accumulate.
 ABOUT = 1e-6
 #: A mean is at the end of its range if it is nearer to it than this share of the mean of y.
@@ -272,6 +271,38 @@ class Regression(LinearPredictor):
                 data.release()
         return self
 
+    def objective(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None) -> NegativeLogLikelihood:
+        """Return what :meth:`fit` minimises over these rows, as a function of theta: J, to evaluate or to minimise.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows in memory, as for :meth:`fit`. They need not be those of the fit.
+
+        Returns
+        -------
+        NegativeLogLikelihood
+            ``value_gradient(theta)`` and ``value_gradient_hessian(theta)`` are J and its derivatives at theta, (p, t),
+            without terms that do not depend on theta. A solver minimises it: ``Newton().minimise(objective, start)``.
+
+        Examples
+        --------
+        >>> from suffice import LogisticRegression
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
+        >>> model = LogisticRegression().fit(X, y)
+        >>> value, gradient = model.objective(X, y).value_gradient(np.zeros((2, 1)))
+        >>> round(value, 4), gradient[1, 0]  # 4 log 2; the sum of (h(x) - y) x
+        (2.7726, np.float64(-1.0))
+        """
+        self._check_fitted()
+        copied = copy.copy(self).set_params(**self._params.get_params(deep=False))
+        if copied._sets_zeros or copied.bias_reduction:
+            what = "bias_reduction" if copied.bias_reduction else copied._penalty_named()
+            raise ValueError(f"the objective of a fit with {what} is not a likelihood with a ridge alone: leave it out")
+        copied._check_family("objective")
+        rows, targets = copied._rows(X, y, sample_weight, None, None, None, reset=False)
+        return copied._likelihood(EncodedDataset.of_batch(rows, copied._engine), targets)
+
     def _estimate(self, data: EncodedDataset, targets: int) -> None:
         """Estimate theta, and report on the fit."""
         self._forget_facts()
@@ -337,32 +368,13 @@ class Regression(LinearPredictor):
         return size <= MANY and likelihood.n_rows * float(size) ** 2 <= DEAR
 
     def _start(self, likelihood: NegativeLogLikelihood, targets: int, layout: Layout) -> FloatArray:
-        """Return the initial theta: that of the null model, whose mean is the mean of y; or the last, on a warm start.
-
-        If the null model is impossible (no intercept, or offsets that put means out of range), a least-squares fit of
-        the link of each target.
-        """
-        response, rows, shape = likelihood.response, likelihood.data.some_rows, likelihood.shape
+        """Return the initial theta: that of the null model; or the last, on a warm start."""
+        shape = likelihood.shape
         if self.warm_start and self.__sklearn_is_fitted__():
             before = self._pinned_theta(shape[1])
             if before.shape == (self.n_features_in_ + int(self.fit_intercept), shape[1]):
                 return layout.inward(before)
-        start = np.zeros(shape)
-        if targets == 1 or response.vector_targets:
-            level = response.start(*likelihood.target_moments)
-            if rows.offset is not None:
-                level = level - np.average(rows.offset, weights=rows.weight)
-            if self.fit_intercept:
-                start[0] = level
-        if self.fit_intercept and rows.offset is None:
-            return start
-        few = likelihood.sample(min(max(1000, 10 * start.size), 10 * MANY))
-        value = few.value_gradient(start).value
-        flat_start = not self.fit_intercept and response.family.name not in ("bernoulli", "multinomial")
-        if not np.isfinite(value) or (flat_start and start.size <= MANY):
-            linked = _linked(few, start)
-            start = linked if not np.isfinite(value) or few.value_gradient(linked).value < value else start
-        return start
+        return null_theta(likelihood, targets)
 
     def _pinned_theta(self, predictors: int) -> FloatArray:
         """Return theta with this number of columns, as in the objective."""
@@ -397,17 +409,9 @@ class Regression(LinearPredictor):
         theta, self._layout, self._information = solution.theta, layout, solution.hessian
         l1, l2 = self._penalties(likelihood.weight)
         factored = None if solution.hessian is None or l1 > 0 else Symmetric.of(solution.hessian)
-        if l1 > 0:
-            rank = int(np.count_nonzero(theta))
-        elif likelihood.free is not None:
-            rank = int(likelihood.free.sum())
-        else:
-            rank = theta.size
-        if factored is not None:
-            rank -= theta.size - factored.rank
-            if factored.rank < theta.size and l2 == 0:
-                self._warn_collinear(likelihood, theta.shape)
-        rank -= int(likelihood.symmetric and self.fit_intercept)
+        if factored is not None and factored.rank < theta.size and l2 == 0:
+            self._warn_collinear(likelihood, theta.shape)
+        rank = count_identified(likelihood, theta, factored, is_sparse=l1 > 0)
         self.facts_ = facts_of(likelihood, theta, penalty - solution.value, rank, self.weights, self.dispersion)
         self.dispersion_ = self.facts_.dispersion
         self._covariance = None
@@ -438,8 +442,7 @@ class Regression(LinearPredictor):
             if is_far:
                 self._find_separation(likelihood, layout, theta)
         self._seen, self._pace, self._sample, self._warm = likelihood.weight, None, None, False
-        plain = l1 == 0 and layout.kept is None and layout.centre is None
-        self._curvature = solution.hessian if plain else None
+        self._curvature = solution.hessian if l1 == 0 and layout.is_plain else None
 
     def _find_means_at_the_end(self, likelihood: NegativeLogLikelihood, theta: FloatArray) -> None:
         """Warn if means are at an end of their range which finite predictors reach, as 0 under the identity.
@@ -886,10 +889,7 @@ class Regression(LinearPredictor):
     def _theta_covariance(self) -> ThetaCovariance | None:
         """Return the covariance of theta, if known."""
         if self._covariance is None and self._information is not None and not self._params._sets_zeros:
-            factored = Symmetric.of(self._information)
-            root = factored.root()
-            matrix = self.facts_.dispersion * (root @ root.T)
-            self._covariance = ThetaCovariance(self._layout, matrix, factored.undetermined)
+            self._covariance = ThetaCovariance.classical(self._layout, self._information, self.facts_.dispersion)
         return self._covariance
 
     def _shapes(self) -> int:
@@ -1039,41 +1039,19 @@ class Regression(LinearPredictor):
 
     def _contents(self) -> Contents:
         self._check_fitted()
-        covariance = self._theta_covariance()
-        arrays = {"theta": self.solution_.theta, "gradient": self.solution_.gradient}
-        thetas = [step.theta for step in self.solution_.trace if step.theta is not None]
-        if len(thetas) == len(self.solution_.trace) and len(thetas) * self.solution_.theta.size <= SMALL_TRACE:
-            arrays["trace_theta"] = np.stack(thetas)
-        if covariance is not None:
-            arrays |= covariance.arrays()
+        arrays = self._progress_arrays()
         if self._is_assigned(self.solution_.theta):
-            arrays["coef"], arrays["intercept"] = np.asarray(self.coef_), np.asarray(self.intercept_)
-        arrays |= self._progress_arrays()
-        return Contents(
-            kind=type(self).__name__,
-            settings={
-                **self._parameters_written(solvers_written),
-                "features": self.n_features_in_,
-                "feature_names": parameters.feature_names(self),
-                "facts": self.facts_.plain() if hasattr(self, "facts_") else None,
-                "notes": list(self._notes),
-                "solution": {
-                    "value": self.solution_.value,
-                    "converged": self.solution_.converged,
-                    "reason": self.solution_.reason,
-                    "weight": self.solution_.weight,
-                    # Without times of steps: the same fit gives the same file.
-                    "trace": [
-                        [step.passes, step.value, step.gradient_norm, 0.0, None, step.number]
-                        for step in self.solution_.trace
-                    ],
-                },
-                "progress": self._progress(),
-                **self._more_settings(),
-            },
-            statistics={},
-            arrays=arrays,
-        )
+            arrays |= {"coef": np.asarray(self.coef_), "intercept": np.asarray(self.intercept_)}
+        settings = {
+            **self._parameters_written(solvers_written),
+            "feature_names": parameters.feature_names(self),
+            "notes": list(self._notes),
+            "progress": self._progress(),
+            **self._more_settings(),
+        }
+        facts, covariance = getattr(self, "facts_", None), self._theta_covariance()
+        kind, features = type(self).__name__, self.n_features_in_
+        return regression_contents(kind, features, self.solution_, facts, covariance, settings, arrays)
 
     def _theta_columns(self, columns: int) -> tuple[int, int]:
         """Return the smallest and the largest number of columns of theta, given the classes."""
@@ -1140,21 +1118,6 @@ def _with_targets_on_host(rows: Batch, _: Engine) -> Batch:
 
 def _with_targets_zero(rows: Batch, _: Engine) -> Batch:
     return Batch(rows.x, beside(rows.x, np.zeros(rows.x.shape[0])), rows.weight)
-
-
-def _linked(likelihood: NegativeLogLikelihood, start: FloatArray) -> FloatArray:
-    """Return an initial theta by least squares on the link of each target, as the first step of R's glm."""
-    rows, response = likelihood.data.some_rows, likelihood.response
-    if start.shape[1] > 1:
-        return start
-    y = to_host(rows.y)
-    aims = response.start((y + np.average(y, weights=rows.weight)) / 2)  # inside the range of means
-    weight = response.curve(aims[:, None], y).curvature[:, 0, 0]
-    weight = np.ascontiguousarray(weight if rows.weight is None else weight * rows.weight)
-    offset = rows.offset if rows.offset is not None else 0.0
-    near = replace(rows, y=aims - offset, weight=weight, offset=None)
-    sums = engine_for(None, rows.x).accumulate(NormalEquations.over(), near)
-    return solve_normal_equations(sums, likelihood.intercept).theta
 
 
 def _encode_part(model: Any, classes: bool, piece: Piece) -> EncodedPart:

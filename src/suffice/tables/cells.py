@@ -118,6 +118,11 @@ def finite_numbers(column: Any) -> FloatArray:
     return cells[np.isfinite(cells)]
 
 
+def known_integers(column: Any) -> npt.NDArray[Any]:
+    """Return the known cells of a column of integers."""
+    return to_numbers(combine_chunks(column.drop_null()))
+
+
 def to_floats(column: Any) -> FloatArray:
     """Return a column of numbers as the nearest 64-bit floats, NaN where a cell is missing.
 

@@ -147,6 +147,11 @@ def _encode_column(column: Any, field: Field, first: int, missing: tuple[str, ..
     if kind == "other":
         raise TableError(f"column {field.name!r} holds {column.type}: convert it to numbers or names, or leave it out")
     column, kind = _apply_format(column, field, kind, first, missing)
+    if field.is_code and kind in ("whole", "number"):
+        raise TableError(
+            f"column {field.name!r} had codes that begin with 0 at the fit, and holds {column.type}, without these "
+            "zeros: give the codes as strings (dtype=str in pandas), or fit again"
+        )
     if field.kind == "date":
         return _encode_dates(column, field, missing)
     if field.kind in ("numeric", "count"):

@@ -30,9 +30,7 @@ def explain_rows(model: FittedTable, block: Block, batch: Any) -> list[Explanati
 def _explain(predictor: Predictor, block: Block, batch: Any) -> list[Explanation]:
     """Return an explanation of each row of a block, for the most probable class."""
     if isinstance(predictor, TextPredictor):
-        return [
-            replace(predictor.inner.explain(text), row=block.first + i) for i, text in enumerate(predictor.texts(block))
-        ]
+        return [replace(predictor.explain(text), row=block.first + i) for i, text in enumerate(predictor.texts(block))]
     effects_of = predictor.effects(block)
     parts, base = effects_of.parts, effects_of.base
     stacked = np.stack(parts, axis=1)  # (n, k, features) or (n, k, terms)

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from suffice.model_types import MODEL_TYPES, ModelType
 from suffice.statistics import Labels
@@ -146,7 +145,8 @@ def _select_and_fit(model: FittedTable, found: scan.ScanResult, watch: Watch | N
     if watch is not None:
         watch(f"fitting {model_type.name}", 0, None)
     model.summed_, model.summed_note_ = found.where, found.note
-    model.predictor_ = _fitted(model, model_type, best.penalty, found, sample, values)
+    chosen = None if held_out is None else _chosen_predictor(held_out)
+    model.predictor_ = _fitted(model, model_type, best.penalty, found, sample, chosen)
     if model_type.is_tempered:
         model.predictor_.set_temperature(best.temperature)
     model._description = None if isinstance(model.predictor_, NaiveBayesPredictor) else found.description
@@ -199,19 +199,21 @@ def _fitted(
     penalty: float,
     found: scan.ScanResult,
     sample: Block,
-    values: npt.NDArray[Any],
+    chosen: AdditivePredictor | None,
 ) -> Predictor:
-    """Return the model fitted to all rows, or to as many as it may use."""
-    predictor = make_predictor(model_type, found.schema.task, found.labels, penalty)
+    """Return the model fitted to all rows, or to as many as it may use; with the choices of a model if one is given."""
+    predictor = make_predictor(model_type, found.schema.task, found.labels, penalty) if chosen is None else chosen
     model.fitted_rows_ = found.rows
     if isinstance(predictor, NaiveBayesPredictor):
         predictor.inner = found.description
         return predictor
     if found.summed is not None:
         return found.summed
-    predictor.prepare(sample)
-    if found.rows > sample.rows:
-        predictor.extend_levels(found.description)
+    if chosen is None:
+        predictor.prepare(sample)
+        if found.rows > sample.rows:
+            predictor.extend_levels(found.description)
+    learn = predictor.learn if chosen is None else chosen.learn_again
     if found.sums is not None and isinstance(predictor, SummedPredictor):
         if model.in_database or is_faster_in_database(predictor.design.width):
             return found.sums.fit_linear(predictor)
@@ -221,9 +223,22 @@ def _fitted(
     if found.rows > DRAWN and _takes_all_rows(model, predictor, found, sample):
         if isinstance(predictor, LinearPredictor):
             return predictor.learn_in_passes(partial(found.all_rows, packed=True), found.rows)
-        return predictor.learn(found.all_rows(packed=True))
+        return learn(found.all_rows(packed=True))
     model.fitted_rows_ = min(found.rows, _most_fitted(model) or found.rows)
-    return predictor.learn(found.drawn_again(model.fitted_rows_, model.random_state))
+    return learn(found.drawn_again(model.fitted_rows_, model.random_state))
+
+
+def _chosen_predictor(held_out: HeldOut) -> AdditivePredictor | None:
+    """Return the additive model of the last held-out fold, if its pairs and penalties are those of the fit to all rows.
+
+    They are where a second choice would take as long as the comparison, and where rows have groups or times, by which
+    the folds of the comparison alone are split.
+    """
+    trial, (*_, last) = held_out.trial, held_out.models.values()
+    has_roles = trial.is_ordered or (trial.groups is not None and not trial.copies)
+    if not isinstance(last, AdditivePredictor) or (len(held_out.models) > 1 and not has_roles):
+        return None
+    return last if len(last.additive.labels) == len(trial.labels) else None
 
 
 def _takes_all_rows(model: FittedTable, predictor: Predictor, found: scan.ScanResult, sample: Block) -> bool:

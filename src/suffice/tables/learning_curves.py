@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from suffice.metrics import row_losses
 from suffice.model_types import MODEL_TYPES, ModelType, Task
+from suffice.selection.folds import assign_folds
 from suffice.statistics.base import FloatArray
 from suffice.tables import scan
 from suffice.tables.candidates import find_model_type
 from suffice.tables.errors import TableError, UsageError, nearest
 from suffice.tables.findings import Finding, find_leaks
-from suffice.tables.folds import assign_folds
 from suffice.tables.model_search import (
     CrossValidation,
     fit_temperature,

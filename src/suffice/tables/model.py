@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from suffice.estimator import FittedRepr
+from suffice.html_fragments import fragment, notes, table
 from suffice.statistics import Labels, Parts
 from suffice.store import Contents
 from suffice.tables.errors import TableError, UsageError
@@ -31,7 +33,7 @@ class ReadingWarning(UserWarning):
     """
 
 
-class TableModel(FittedTable, BaseEstimator):  # type: ignore[misc]
+class TableModel(FittedRepr, FittedTable, BaseEstimator):  # type: ignore[misc]
     """Predict one column of a table from the others.
 
     The kind of each column is inferred from its cells: numeric, count, boolean, category, date or text; identifiers are
@@ -134,6 +136,22 @@ class TableModel(FittedTable, BaseEstimator):  # type: ignore[misc]
          +1.608  area = 40
          +0.312  street = loud
     """
+
+    def _fitted_html(self) -> str:
+        facts = [
+            ("target", f"{self.schema_.target} ({self.schema_.task})"),
+            ("model", self.predictor_.model_type.title),
+            ("rows", f"{self.rows_:,}"),
+            ("columns", f"{len(self.schema_.predictors):,}"),
+        ]
+        found = [(each.model, f"{each.loss:.4g}") for each in self.candidates_ if not each.is_baseline]
+        rises = [(each.column, f"{each.rise:.3g} ± {each.error:.2g}") for each in self.importance_[:10]]
+        return fragment(
+            table([], facts),
+            table(["candidate", "held-out loss"], found) if found else "",
+            table(["column", "rise of the held-out loss if shuffled"], rises) if rises else "",
+            notes([each.message for each in self.warnings_]),
+        )
 
     def fit(self, table: TableLike, target: VectorLike, *, watch: Watch | None = None) -> Self:
         """Fit the model to a table.

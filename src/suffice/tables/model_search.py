@@ -13,11 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.model_types import ModelType, Task
+from suffice.selection.folds import assign_folds, assign_folds_by_time
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.tables.encoding import Block
-from suffice.tables.folds import assign_folds, assign_folds_by_time, find_copies
+from suffice.tables.errors import TableError
 from suffice.tables.predictors import Predictor, make_predictor
+from suffice.tables.row_sample import find_copies
 from suffice.tables.schema import Schema
 from suffice.tables.sources.base import Watch
 
@@ -127,13 +129,18 @@ class CrossValidation:
     held: int | None = None  # how many folds are held out, one after another; None: all
     groups: npt.NDArray[np.int64] | None = None  # of rows that are in one fold: copies of a row, for example
     copies: int = 0  # rows of the sample that repeat another one
-    is_ordered: bool = False  # whether models are fitted to earlier folds only
+    times: FloatArray | None = None  # of rows whose folds are in their order: models are fitted to earlier ones only
     positive: int = 1  # code of the class whose precision and recall are measured
 
     def __getitem__(self, rows: Any) -> CrossValidation:
-        groups = None if self.groups is None else self.groups[rows]
-        places = self.places[rows]
-        return replace(self, sample=self.sample[rows], values=self.values[rows], places=places, groups=groups)
+        groups, times = (None if each is None else each[rows] for each in (self.groups, self.times))
+        sample, values, places = self.sample[rows], self.values[rows], self.places[rows]
+        return replace(self, sample=sample, values=values, places=places, groups=groups, times=times)
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether models are fitted to earlier folds only."""
+        return self.times is not None
 
     @property
     def tested_folds(self) -> range:
@@ -175,11 +182,16 @@ def split_rows(
     held = min(max(_WORK // max(work, 1), 1), folds)
     trial = CrossValidation(sample, values, np.zeros(0, dtype=np.int64), schema.task, labels, held, positive=positive)
     if times is not None:
-        places = assign_folds_by_time(times, folds, str(schema.roles.time))
+        if np.ptp(times) == 0:
+            raise TableError(
+                f"the time column {schema.roles.time!r} has one value only: there is no past and no future; leave it "
+                "out"
+            )
+        places = assign_folds_by_time(times, folds)
         if schema.task == "classes":  # models need rows of each class
             first = max(int(places[values == code].min()) for code in np.unique(values)) + 1
             held = max(min(held, int(places.max()) + 1 - first), 1)
-        return replace(trial, places=places, is_ordered=True, held=held)
+        return replace(trial, places=places, times=times, held=held)
     if groups is not None:
         folds = min(folds, int(groups.max()) + 1)
     else:
@@ -467,7 +479,13 @@ def predict_held_out(model_type: ModelType, penalty: float, trial: CrossValidati
             model.finish_update()
         else:
             rows = trial.training_rows(number)
-            model = copy.deepcopy(fresh).learn([(sample[rows], values[rows])])
+            model = copy.deepcopy(fresh)
+            if not trial.copies:
+                model.hold_out(
+                    None if trial.groups is None else trial.groups[rows],
+                    None if trial.times is None else trial.times[rows],
+                )
+            model.learn([(sample[rows], values[rows])])
         fold = np.flatnonzero(trial.places == number)
         models[number] = model
         scores = model.scores(sample[fold])

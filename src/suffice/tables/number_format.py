@@ -62,7 +62,8 @@ _NUMBER_LIKE = (
 )
 _UNIT = re.compile(f"{_CURRENCY}|%")
 _ZEROS = re.compile("0[0-9]+")
-_GROUPED = re.compile("[1-9][0-9]{0,2}[.,][0-9]{3}")
+#: Digits of whole numbers that are codes, such as card numbers.
+_LONG = 16
 #: Formats in the order of preference where several read all cells.
 _FORMATS = ((".", ""), (".", ","), (",", ""), (".", " "), (".", "'"), (",", "."), (",", " "), (",", "'"))
 
@@ -164,11 +165,14 @@ class Notation:
         What the user is told about the column; may be empty.
     is_uncertain
         Whether the reading may be wrong: another format reads all cells too, or cells are no numbers.
+    is_code
+        Whether the names are digits that begin with 0, such as postcodes.
     """
 
     format: NumberFormat | None
     note: str = ""
     is_uncertain: bool = False
+    is_code: bool = False
 
 
 def count_cells(column: Any, missing: Iterable[str] = ()) -> Counter[str]:
@@ -222,7 +226,11 @@ def find_notation(
         return Notation(NumberFormat() if is_wanted else None)
     zeros = [cell for cell in like if _ZEROS.fullmatch(cell)]
     if zeros and not is_wanted and sum(known[cell] for cell in zeros) > RARE * total / 10:
-        return Notation(None, f"column {name!r}: {zeros[0]!r} begins with 0: read as names, not as numbers")
+        note = f"column {name!r}: {zeros[0]!r} begins with 0: read as names, not as numbers"
+        return Notation(None, note, is_code=True)
+    long = [cell for cell in like if cell.isdecimal() and len(cell) >= _LONG]
+    if long and not is_wanted and sum(known[cell] for cell in long) > total / 2:
+        return Notation(None, f"column {name!r}: {long[0]!r} has {len(long[0])} digits: read as names, not as numbers")
     units = Counter({"": 0})
     for cell, count in like.items():
         units[(_UNIT.findall(cell) or [""])[0]] += count
@@ -241,6 +249,8 @@ def find_notation(
         if read > most:
             best, most = [], read
         best += [each] if read == most else []
+    if not most and not is_wanted and not options.decimal and options.thousands is None:
+        return Notation(None, f"column {name!r}: digits in groups ({listed(like, 2)}) are read as names")
     if not best:
         best = [NumberFormat(options.decimal or ".", options.thousands or "", unit)]
     found = next((each for each in best if each.decimal == hint), best[0])
@@ -261,7 +271,8 @@ def find_notation(
         cure = f"read as names; {kind_cure(name, 'numeric')} and --missing for the others, if it holds numbers"
         return Notation(None, f"column {name!r}: {told}: {cure}", True)
     found = replace(found, missing=tuple(sorted(wrong)))
-    notes = [found.describe()] if found.describe() else []
+    is_shown = found.describe() and not all(cell.isdecimal() for cell in like)
+    notes = [found.describe()] if is_shown else []
     other = _other_reading(found, best, some, hint, options)
     notes += [other] if other else []
     if marks:
@@ -269,7 +280,7 @@ def find_notation(
             f"{listed(sorted(marks, key=lambda cell: -marks[cell]), 3)} {'is' if len(marks) == 1 else 'are'} missing"
         )
     notes += [f"{told}, and read as missing"] if wrong else []
-    if not notes and is_plain:
+    if not notes and (is_plain or options.is_typed):
         notes = ["the strings are read as numbers"]
     return Notation(found, f"column {name!r}: {'; '.join(notes)}" if notes else "", bool(other or wrong))
 

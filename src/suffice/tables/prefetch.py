@@ -98,7 +98,7 @@ class PrefetchedSource(Source):
         self._source = source
         self.name, self.missing, self.whole = source.name, source.missing, source.whole
         self.numbers = source.numbers
-        self.categorical = source.categorical
+        self.categorical, self.notes = source.categorical, source.notes
         self._expected = source.rows()
         self._schema = source.schema()
         self._prefetched: Generator[pa.RecordBatch, None, None] | None = prefetch(source.batches(), _PREFETCHED_BATCHES)

@@ -178,3 +178,23 @@ def _class_word(name: Any) -> str:
     """Return the name of a class for its hash: no and yes of a file equal false and true of a database."""
     word = str(name)
     return str(TRUTH_WORDS.get(word.casefold(), word))
+
+
+def find_copies(sample: Block, values: npt.NDArray[Any], labels: Labels) -> npt.NDArray[np.int64] | None:
+    """Return the group of equal rows of each row, if these are copies; None if they are equal by chance.
+
+    Parameters
+    ----------
+    sample, values, labels
+        The rows, with codes of the labels, or numbers if there are no labels.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).random(100)
+    >>> find_copies(Block((), (np.append(x, x[:80]),), 180), np.zeros(180), Labels())[-3:]
+    array([77, 78, 79])
+    """
+    from suffice.additive.copies import group_copies
+
+    cells = hash_rows(sample, np.zeros(sample.rows), Labels())
+    return group_copies(cells, hash_rows(sample, values, labels))

@@ -227,7 +227,7 @@ def scan_table(
         schema = _infer_schema(table_scan.source, head, target, kinds, task, whole)
     for name, role in unread.items():
         schema = schema.with_kind(name, "ignore", f"the {role} of the rows")
-    schema = replace(schema, roles=roles)
+    schema = replace(schema, roles=roles, table_notes=table_scan.source.notes)
     given = task or kinds.get(target)
     settled = set(kinds)  # columns whose kind is not inferred again
     surveyed: set[str] = set()  # columns whose notation is not inferred again

@@ -17,7 +17,7 @@ from suffice.column_kinds import (
     infer_kind,
 )
 from suffice.model_types import KINDS, TASKS, Task
-from suffice.tables.cells import cell_type, column_cell_type, finite_numbers, mark_missing
+from suffice.tables.cells import cell_type, column_cell_type, finite_numbers, known_integers, mark_missing
 from suffice.tables.errors import TableError, UsageError, kind_cure, listed, nearest
 from suffice.tables.number_format import (
     Notation,
@@ -27,7 +27,7 @@ from suffice.tables.number_format import (
     find_notation,
     may_be_numbers,
 )
-from suffice.tables.sources.base import NumberOptions
+from suffice.tables.sources.base import NumberOptions, arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,6 +69,8 @@ class Field:
         How the cells are read, for the user, where that is not obvious; may be empty.
     is_uncertain
         Whether that reading may be wrong.
+    is_code
+        Whether the names are digits that begin with 0: numbers are other names.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Field:
     format: NumberFormat | None = None
     note: str = ""
     is_uncertain: bool = False
+    is_code: bool = False
 
     def features(self, taken: frozenset[str] = frozenset()) -> list[Feature]:
         """Return the features of the column; the name of a part of a date differs from all columns."""
@@ -149,6 +152,7 @@ class Schema:
     task: Task
     missing: tuple[str, ...] = ()  # names of missing cells
     roles: Roles = NO_ROLES
+    table_notes: tuple[str, ...] = ()  # how the table is read
 
     @property
     def predictors(self) -> tuple[Field, ...]:
@@ -188,8 +192,8 @@ class Schema:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """How columns are read, for the user, where that is not obvious."""
-        return tuple(field.note for field in self.fields if field.note)
+        """How the table and its columns are read, for the user, where that is not obvious."""
+        return (*self.table_notes, *(field.note for field in self.fields if field.note))
 
     def field(self, name: str) -> Field:
         """Return a column by its name."""
@@ -202,7 +206,15 @@ class Schema:
 
     def with_notation(self, name: str, found: Notation) -> Schema:
         """Return the same schema with another notation of the numbers of one column."""
-        own = replace(self.field(name), format=found.format, note=found.note, is_uncertain=found.is_uncertain)
+        own = self.field(name)
+        is_told = own.kind != "ignore" or found.is_uncertain or found.format is not None
+        own = replace(
+            own,
+            format=found.format,
+            note=found.note if is_told else "",  # the reason why it is ignored says enough
+            is_uncertain=found.is_uncertain,
+            is_code=found.is_code,
+        )
         return replace(self, fields=tuple(own if each.name == name else each for each in self.fields))
 
     def check_columns(self, names: Iterable[str], table: str, target: bool = False) -> None:
@@ -220,7 +232,7 @@ class Schema:
 
     def to_plain(self) -> dict[str, Any]:
         """Return the schema as plain values."""
-        return {**asdict(self), "missing": list(self.missing)}
+        return {**asdict(self), "missing": list(self.missing), "table_notes": list(self.table_notes)}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Schema:
@@ -237,7 +249,8 @@ class Schema:
             for each in plain["fields"]
         )
         roles = Roles(**plain.get("roles", {}))
-        return cls(fields, plain["target"], plain["task"], tuple(plain["missing"]), roles)
+        notes = tuple(plain.get("table_notes", ()))
+        return cls(fields, plain["target"], plain["task"], tuple(plain["missing"]), roles, notes)
 
 
 #: First rows of a table that its schema is inferred from.
@@ -315,6 +328,9 @@ def infer_schema(
     ]
     task = _infer_task(head[target], target, task, wanted.get(target), is_complete)
     schema = Schema(tuple(fields), target, task, missing)
+    if options.is_text and not options.is_typed:  # the source has found codes in other rows
+        note = "column {!r}: some cells begin with 0: read as names, not as numbers"
+        notations |= {name: Notation(None, note.format(name), is_code=True) for name in categorical}
     for name, found in notations.items():
         if found.format is not None or found.note:
             schema = schema.with_notation(name, found)
@@ -372,7 +388,7 @@ def _find_decimal(head: pa.Table, notations: Iterable[Notation], options: Number
     decimals = {each.format.decimal for each in notations if each.format is not None and each.format.decimal == ","}
     certain = (each.format for each in notations if each.format is not None and not each.is_uncertain)
     decimals |= {"." for each in certain if each.thousands == ","}
-    if options.is_text:
+    if options.is_text and not options.is_typed:
         decimals |= {"." for column in head.columns if column_cell_type(column) == "number"}
     return decimals.pop() if len(decimals) == 1 else None
 
@@ -380,7 +396,7 @@ def _find_decimal(head: pa.Table, notations: Iterable[Notation], options: Number
 def _cells_for_inference(column: Any, cell_type: CellType) -> Any:
     """Return the finite numbers of a column, or the distinct cells of a column of another type."""
     if cell_type in ("whole", "number"):
-        return finite_numbers(column)
+        return known_integers(column) if arrow().types.is_integer(column.type) else finite_numbers(column)
     if cell_type in ("other", "nothing"):
         return ()
     distinct = column.drop_null().unique()

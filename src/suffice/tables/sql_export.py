@@ -52,7 +52,7 @@ def to_sql(
     ----------
     estimator
         Naive Bayes (Gaussian, Bernoulli, multinomial, Poisson, categorical), a Gaussian discriminant, a linear,
-        logistic or softmax regression, a generalised linear model, an additive model of numbers, or a model of a table.
+        logistic or softmax regression, a generalised linear model, an additive model, or a model of a table.
     table
         The name of the table; it is quoted. It may include a schema: ``shop.visits`` or ``"My Shop"."visits"``. A name
         with a dot is written in double quotes.
@@ -93,13 +93,16 @@ def to_sql(
     kinds: list[str]
     scorer = scorer_of(estimator)
     if isinstance(scorer, AdditiveScorer):
-        for name, bins in zip(names, scorer.columns, strict=True):
-            if bins.edges is None:
-                raise ValueError(f"column {name!r} holds categories: fit TableModel('additive'), which writes them")
         places = [f"{unused_prefix(keep)}b{j}" for j in range(len(names))]
-        steps.append([(_number(name, spoken), place) for name, place in zip(names, places, strict=True)])
-        ordered = [bins.edges for bins in scorer.columns if bins.edges is not None]
-        steps.append([(number_bin(place, cuts, spoken), place) for place, cuts in zip(places, ordered, strict=True)])
+        read, binned = [], []
+        for name, place, bins in zip(names, places, scorer.columns, strict=True):
+            if bins.edges is None:
+                read.append((_level_bin(name, bins.levels or (), spoken), place))
+                binned.append((place, place))
+            else:
+                read.append((_number(name, spoken), place))
+                binned.append((number_bin(place, bins.edges, spoken), place))
+        steps += [read, binned]
         cells, kinds = additive_cells(scorer, places, spoken), []
     elif isinstance(conditional, Product):
         cells, kinds = _mixed_cells(estimator, names, spoken)
@@ -186,6 +189,24 @@ def additive_cells(scorer: AdditiveScorer, bins: Sequence[str], dialect: Dialect
         places = [dialect.lookup(cells[: len(scorer.columns[at])].tolist(), bins[at]) for at, cells in sides]
         found.append(f"({' + '.join(places)})::int")
     return found
+
+
+def _level_bin(name: str, levels: Sequence[str], dialect: Dialect) -> str:
+    """Return the bin of a category's level, which a cell has as text."""
+    for level in levels:
+        if level in ("True", "False") or _is_written_otherwise(level):
+            raise ValueError(
+                f"column {name!r} has the level {level!r}, which databases write in another way: fit it as strings "
+                "without numbers and booleans, or fit TableModel('additive')"
+            )
+    cell = _trimmed(f"{quoted(name)}::{'varchar' if dialect.name == 'duckdb' else 'text'}", dialect)
+    known = "".join(
+        f" when {dialect.string(level)} then {code + 2}"
+        for code, level in enumerate(levels)
+        if _is_possible(level, dialect)
+    )
+    among = f"case {cell}{known} else {OTHER} end" if known else str(OTHER)
+    return f"case when {quoted(name)} is null then {MISSING} else {among} end"
 
 
 def number_bin(cell: str, edges: FloatArray, dialect: Dialect) -> str:
@@ -492,17 +513,7 @@ class SqlCells:
         return f'({column}::text) collate "C"'
 
     def _trimmed(self, cell: _Cell) -> str:
-        """Return a string without blanks around it."""
-        x = cell.string
-        if self.dialect.name == "duckdb":
-            return f"trim({x}, {self.dialect.string(_BLANKS + _OTHER_BLANKS)})"
-        # Most strings are ASCII, for which btrim is faster. The pattern works in every encoding.
-        blanks = "[\\s\\x1c-\\x1f\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+"
-        pattern = self.dialect.string(f"^{blanks}|{blanks}$")
-        return (
-            f"(case when octet_length({x}) = length({x}) then btrim({x}, {self.dialect.string(_BLANKS)}) "
-            f"else regexp_replace({x}, {pattern}, '', 'g') end)"
-        )
+        return _trimmed(cell.string, self.dialect)
 
     def _matches(self, t: str, pattern: str) -> str:
         if self.dialect.name == "duckdb":
@@ -525,13 +536,11 @@ class SqlCells:
 
     def _is_gap(self, t: str) -> str:
         gaps = ", ".join(
-            self.dialect.string(gap) for gap in dict.fromkeys(["", *self.schema.missing]) if self._is_possible(gap)
+            self.dialect.string(gap)
+            for gap in dict.fromkeys(["", *self.schema.missing])
+            if _is_possible(gap, self.dialect)
         )
         return f"{t} in ({gaps})"
-
-    def _is_possible(self, name: str) -> bool:
-        """Whether a string of the database can contain a name."""
-        return self.dialect.name == "duckdb" or "\0" not in name
 
     def _value(self, own: Field, cell: _Cell) -> str:
         """Return the value of a cell: a number, a name, or a timestamp in UTC; NULL for a missing cell."""
@@ -644,7 +653,7 @@ class SqlCells:
         if feature.part is not None:
             number = date_part_numbers(feature.part).get(level)
             return None if number is None else str(number)
-        return self.dialect.string(level) if self._is_possible(level) else None
+        return self.dialect.string(level) if _is_possible(level, self.dialect) else None
 
     def is_level(self, feature: Feature, level: str) -> str:
         """Return the condition that a cell has a name."""
@@ -657,6 +666,24 @@ class SqlCells:
         known = " ".join(f"when {value} then {code}" for value, code in values if value is not None)
         among = f"case {self._cell(feature)} {known} else {len(names)} end" if known else str(len(names))
         return f"case when {self.is_missing(feature)} then null else {among} end"
+
+
+def _trimmed(x: str, dialect: Dialect) -> str:
+    """Return a string without blanks around it."""
+    if dialect.name == "duckdb":
+        return f"trim({x}, {dialect.string(_BLANKS + _OTHER_BLANKS)})"
+    # Most strings are ASCII, for which btrim is faster. The pattern works in every encoding.
+    blanks = "[\\s\\x1c-\\x1f\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+"
+    pattern = dialect.string(f"^{blanks}|{blanks}$")
+    return (
+        f"(case when octet_length({x}) = length({x}) then btrim({x}, {dialect.string(_BLANKS)}) "
+        f"else regexp_replace({x}, {pattern}, '', 'g') end)"
+    )
+
+
+def _is_possible(name: str, dialect: Dialect) -> bool:
+    """Whether a string of the database can contain a name."""
+    return dialect.name == "duckdb" or "\0" not in name
 
 
 def _is_written_otherwise(level: str) -> bool:

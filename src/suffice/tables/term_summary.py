@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from suffice.additive.scorer import AdditiveScorer
 from suffice.additive.terms import AdditiveTerm
+from suffice.html_fragments import fragment, notes, table, title
 from suffice.model_types import Task
 from suffice.statistics.base import FloatArray
 
@@ -103,11 +103,8 @@ class TermSummary:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in _HEADS)
-        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in self._rows())
-        remarks = "".join(f"<p>{escape(remark)}</p>" for remark in self._remarks() if remark)
-        title = f"<p><b>{escape(self._title)}</b>, effects on the {escape(self._unit)}</p>"
-        return f"<div>{title}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{remarks}</div>"
+        head = title(f"{self._title}, effects on the {self._unit}")
+        return fragment(head, table(_HEADS, self._rows()), notes(self._remarks()))
 
     @property
     def _terms(self) -> list[AdditiveTerm]:

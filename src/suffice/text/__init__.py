@@ -14,6 +14,7 @@ from suffice.text.vocabulary import HashedVocabulary, Vocabulary
 if TYPE_CHECKING:
     from suffice.text.classifier import TextClassifier
     from suffice.text.explanation import TextExplanation
+    from suffice.text.indices import count_indices
     from suffice.text.vectorizers import CountVectorizer, HashingVectorizer, TfidfVectorizer
 
 
@@ -24,6 +25,7 @@ _MODULES = {
     "TextClassifier": "classifier",
     "TextExplanation": "explanation",
     "TfidfVectorizer": "vectorizers",
+    "count_indices": "indices",
 }
 __all__ = [
     "CountSpec",
@@ -37,6 +39,7 @@ __all__ = [
     "TextExplanation",
     "TfidfVectorizer",
     "Vocabulary",
+    "count_indices",
     "folder",
     "lines",
 ]

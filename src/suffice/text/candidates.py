@@ -15,13 +15,8 @@ from suffice.selection.rows import Folds, Rows
 from suffice.statistics.base import FloatArray
 from suffice.text import Vocabulary
 from suffice.text.document_rows import DocumentRows
-from suffice.text.event_models import (
-    COUNTS_OCCURRENCES,
-    DISCRIMINATIVE,
-    GENERATIVE,
-    discriminative_model,
-    naive_bayes,
-)
+from suffice.text.event_models import discriminative_model, naive_bayes
+from suffice.text.naive_bayes import COUNTS_OCCURRENCES, DISCRIMINATIVE, GENERATIVE
 
 FOLDS = 5
 #: The greatest number of documents that are compared by; of more documents, a sample is drawn.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import reduce
 from numbers import Integral, Real
@@ -18,7 +17,6 @@ from suffice.data.dataset import ArrayDataset, dataset_in_parts
 from suffice.data.stream import stream_dataset
 from suffice.discriminative.penalties import conversion
 from suffice.estimator import row_wise
-from suffice.explain import ClassScores
 from suffice.generative.base import Codes, RunningSum, SummedClassifier
 from suffice.generative.conditional import against_average, strongest
 from suffice.generative.joint import What
@@ -33,10 +31,11 @@ from suffice.text.candidates import Candidate, rank_candidates
 from suffice.text.count_matrix import count_all_features
 from suffice.text.document_rows import DocumentRows
 from suffice.text.documents import batch_documents, decode_texts, is_utf8
-from suffice.text.event_models import COUNTS_OCCURRENCES, DISCRIMINATIVE, GENERATIVE
+from suffice.text.event_models import naive_bayes
 from suffice.text.explanation import TextExplanation
 from suffice.text.features import resolve_features
-from suffice.text.scorer import LinearScorer, fit_scorer
+from suffice.text.naive_bayes import COUNTS_OCCURRENCES, DISCRIMINATIVE, GENERATIVE, WordModel
+from suffice.text.scorer import LinearScorer, explain_text, fit_scorer
 from suffice.text.sources import folder, labelled_batches, lines, open_source, read_documents
 from suffice.text.vocabulary import BaseVocabulary, resolve_vocabulary, strip_prefix
 from suffice.user_warnings import warn_user
@@ -44,8 +43,6 @@ from suffice.user_warnings import warn_user
 if TYPE_CHECKING:
     from suffice.typing import ClassLabel, ClassPriors, RandomState, TextsLike, VectorLike
 
-#: The models for which the prior alone decides the class of a text without known words.
-_DECIDED_BY_PRIOR = ("multinomial", "boolean")
 #: Parameters that a file holds in another form than the others.
 _STORED_APART = ("features", "vocabulary")
 
@@ -448,26 +445,8 @@ class TextClassifier(SummedClassifier):
             Documents(texts)  # raises for an entry that is not a text, with its position
             return [self.explain(each, against) for each in texts]
         (plain,) = decode_texts([text], self._params.encoding, "replace")
-        found = Counter(self._resolved_features.of(plain))
-        columns = scorer.vocabulary.columns_of(found)
-        known = [(*item, column) for item, column in zip(found.items(), columns, strict=True) if column >= 0]
-        counts = np.array([count for _, count, _ in known], dtype=np.int64)
-        parts, level = scorer.contributions([column for _, _, column in known], counts)
-        scores = ClassScores(
-            self.classes_.tolist(),
-            [word for word, _, _ in known],
-            counts.tolist(),
-            parts.tolist(),
-            level.tolist(),
-            self.predict_log_proba([plain])[0].tolist(),
-        )
-        empty = "the priors" if self.model_ in _DECIDED_BY_PRIOR else "a text without words"
-        return TextExplanation.of(
-            scores,
-            against=against,
-            unseen=tuple(word for (word, _), column in zip(found.items(), columns, strict=True) if column < 0),
-            default=None if known else empty,
-        )
+        log_posterior = self.predict_log_proba([plain])[0]
+        return explain_text(scorer, self._resolved_features, plain, self.classes_.tolist(), log_posterior, against)
 
     @overload
     def top_words(self, label: None = None, n: int = 10) -> dict[Any, list[tuple[str, float]]]: ...
@@ -534,7 +513,9 @@ class TextClassifier(SummedClassifier):
         if n == 0:
             return [], self.classes_[:0]
         options = {} if self.model_ == "bernoulli" else {"length": length}
-        rows, labels = scorer.model.sample(n, y, random_state, **options)
+        found: WordModel = scorer.model
+        estimator = naive_bayes(self.model_, self._engine, alpha=found.alpha, class_prior=self._params.class_prior)
+        rows, labels = estimator.set_statistics(found.counts).sample(n, y, random_state, **options)
         random = np.random.default_rng(random_state)
         texts = []
         for row in np.asarray(rows):

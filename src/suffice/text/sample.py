@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from suffice.statistics import NegativeEvidenceError
 from suffice.statistics.base import FloatArray
@@ -56,7 +55,19 @@ class DocumentSample:
 
     def rows(self, width: int) -> Any:
         """Return the documents as CSR with ``width`` columns."""
+        import scipy  # slow to import, and few rows need it
+
         return scipy.sparse.csr_array((self.counts, self.columns, self.ends), shape=(len(self), width))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of documents, and 1: each is one cell, as of :class:`suffice.text.Documents`."""
+        return len(self), 1
+
+    @property
+    def nnz(self) -> int:
+        """The number of counts."""
+        return len(self.columns)
 
     def renumber(self, codes: npt.ArrayLike | None = None, columns: npt.ArrayLike | None = None) -> DocumentSample:
         """Return the sample with other class codes and columns: the new number of each."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from suffice import validation
+from suffice.explain import ClassScores
 from suffice.generative.conditional import Theta
+from suffice.generative.event_models import Words
 from suffice.generative.joint import What
 from suffice.kernels import Batch, Engine
 from suffice.kernels.inputs import Reading
@@ -20,10 +22,13 @@ from suffice.model_types import TextModelName
 from suffice.statistics.base import FloatArray
 from suffice.text import DocumentCounts, Documents, Features, Vocabulary
 from suffice.text.count_matrix import count_features
-from suffice.text.document_rows import DocumentRows
-from suffice.text.event_models import discriminative_model, fit_naive_bayes
+from suffice.text.explanation import TextExplanation
+from suffice.text.naive_bayes import WordModel, estimate_words
 from suffice.text.smoothing import choose_smoothing
 from suffice.text.vocabulary import BaseVocabulary, Index
+
+if TYPE_CHECKING:
+    from suffice.text.document_rows import DocumentRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +36,7 @@ class LinearScorer:
     """A model over the columns of a vocabulary, whose scores are linear in counts or presences."""
 
     vocabulary: BaseVocabulary
-    model: Any  # a fitted estimator over rows of counts
+    model: Any  # a WordModel, or a fitted estimator over rows of counts
     presence: bool  # whether a word counts once in a document
     normalised: bool = False  # whether rows are divided by their Euclidean length
     classes: int = 0  # of discriminative models: the number of classes
@@ -40,14 +45,14 @@ class LinearScorer:
     @cached_property
     def theta(self) -> Theta:
         """The coefficients, (k, V), and intercepts, (k,), of the log-posterior, up to a constant of all classes."""
-        if not hasattr(self.model, "joint_"):
+        if not isinstance(self.model, WordModel):
             coef, intercept = self.model.class_coefficients()
             if len(self.present) == len(intercept) == self.classes:
                 return Theta(coef, intercept)
             theta = Theta(np.zeros((self.classes, coef.shape[1])), np.full(self.classes, -np.inf))
             theta.coef[self.present], theta.intercept[self.present] = coef, intercept
             return theta  # a class that was announced but has no documents is never predicted
-        joint = self.model.joint_
+        joint: Any = self.model.joint
         return Theta(joint.theta.coef / joint.temperature, joint.theta.intercept / joint.temperature)
 
     @cached_property
@@ -73,18 +78,20 @@ class LinearScorer:
             found: npt.NDArray[Any] = kernels.read_scores(scores, Reading(what))
             return found
 
-        if not finite:  # a word makes a class impossible: the estimator handles 0 times -inf
+        if not finite:  # a word makes a class impossible: p(x, y) handles 0 times -inf
             rows = count_features([documents], features, self.vocabulary, engine).counts
             if self.presence:
                 rows.data.fill(1)
-            return np.asarray(self.model.joint_.read(engine, rows, what))
+            return np.asarray(self.model.joint.read(engine, rows, what))
         return np.concatenate(list(engine.map(score_batch, Batch(documents))))
 
     def contributions(self, columns: Sequence[int], counts: npt.NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
         """Return the contribution of each word to the scores of the classes, (k, words), and the base, (k,)."""
         times = np.minimum(counts, 1) if self.presence else counts
-        if hasattr(self.model, "joint_"):
-            joint = self.model.joint_
+        if isinstance(self.model, WordModel):
+            import scipy  # slow to import, and predictions do not need it
+
+            joint = self.model.joint
             row = scipy.sparse.csr_array(
                 (times, np.array(columns, dtype=np.int64), [0, len(columns)]), shape=(1, len(self.vocabulary))
             )
@@ -93,6 +100,48 @@ class LinearScorer:
         length = float(np.sqrt((times.astype(np.float64) ** 2).sum()))
         scale = 1.0 / length if self.normalised and length > 0 else 1.0
         return self.theta.coef[:, list(columns)] * (times * scale), self.theta.intercept
+
+
+def explain_text(
+    scorer: LinearScorer,
+    features: Features,
+    text: str | bytes,
+    classes: Sequence[Any],
+    log_posterior: FloatArray,
+    against: Any = None,
+) -> TextExplanation:
+    """Return the contributions of the words of a text to the log-odds.
+
+    Parameters
+    ----------
+    scorer
+        The model.
+    features
+        Its features.
+    text
+        The text.
+    classes
+        The classes.
+    log_posterior
+        Its log-probabilities of the classes, (k,).
+    against
+        The class that the prediction is compared with; the most probable of the others by default.
+    """
+    found = Counter(features.of(text))
+    columns = scorer.vocabulary.columns_of(found)
+    known = [(*item, column) for item, column in zip(found.items(), columns, strict=True) if column >= 0]
+    counts = np.array([count for _, count, _ in known], dtype=np.int64)
+    parts, level = scorer.contributions([column for _, _, column in known], counts)
+    words = [word for word, _, _ in known]
+    scores = ClassScores(list(classes), words, counts.tolist(), parts.tolist(), level.tolist(), log_posterior.tolist())
+    decided_by_prior = isinstance(scorer.model, WordModel) and isinstance(scorer.model.joint.conditional, Words)
+    empty = "the priors" if decided_by_prior else "a text without words"
+    return TextExplanation.of(
+        scores,
+        against=against,
+        unseen=tuple(word for (word, _), column in zip(found.items(), columns, strict=True) if column < 0),
+        default=None if known else empty,
+    )
 
 
 def fit_scorer(
@@ -118,9 +167,9 @@ def fit_scorer(
         raise ValueError(
             "no document has a word that counts: check features, stop words, vocabulary, min_documents and max_share"
         )
-    if isinstance(statistics, DocumentRows):
-        return _fit_discriminative(statistics, name, presence, params, engine)
-    return _fit_generative(statistics, name, presence, params, engine)
+    if isinstance(statistics, DocumentCounts):
+        return _fit_generative(statistics, name, presence, params, engine)
+    return _fit_discriminative(statistics, name, presence, params, engine)
 
 
 def _select_columns(statistics: DocumentCounts | DocumentRows, params: Any) -> Index:
@@ -145,21 +194,23 @@ def _fit_generative(
     counts: DocumentCounts, name: TextModelName, presence: bool, params: Any, engine: Engine
 ) -> LinearScorer:
     given = params.class_prior
-    prior = None if given is None else validation.priors(given, counts.labels, "class_prior")
+    prior = None if given is None else validation.priors(given, counts.labels, "class_prior", counts.rows)
     alpha, temperature = params.alpha, params.temperature
     if isinstance(alpha, str) or isinstance(temperature, str):
         best = choose_smoothing(name, counts, presence, alpha, prior, engine)
         alpha = best.alpha if isinstance(alpha, str) else alpha
         temperature = best.temperature if isinstance(temperature, str) else temperature
-    model = fit_naive_bayes(name, counts, presence, alpha, prior, temperature, engine)
+    model = estimate_words(name, counts, presence, alpha, prior, temperature)
     return LinearScorer(counts.vocabulary, model, presence)
 
 
 def _fit_discriminative(
     rows: DocumentRows, name: TextModelName, presence: bool, params: Any, engine: Engine
 ) -> LinearScorer:
+    from suffice.text.event_models import discriminative_model  # with scikit-learn, which counts do not need
+
     if params.class_prior is not None:  # validated, although these models have no prior
-        validation.priors(params.class_prior, rows.labels, "class_prior")
+        validation.priors(params.class_prior, rows.labels, "class_prior", np.ones(len(rows.labels)))
     model, scale = discriminative_model(name, params.alpha, params.C, engine)
     counts = rows.counts.astype(np.float64)
     if presence:

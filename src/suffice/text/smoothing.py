@@ -145,7 +145,7 @@ def leave_one_out_scores(
         return scores
 
     work = len(alphas) * len(counts.labels)
-    return np.concatenate(list(engine.map(score, Batch(sample.rows(table.shape[1]), work=work))), axis=1)
+    return np.concatenate(list(engine.map(score, Batch(sample, work=work))), axis=1)
 
 
 def _leave_one_out_bernoulli(counts: DocumentCounts, sample: DocumentSample, alpha: float) -> FloatArray:

@@ -25,6 +25,7 @@ from suffice.text.count_matrix import count_all_features, count_features, hash_f
 from suffice.text.documents import Documents, batch_documents, decode_texts, list_texts
 from suffice.text.features import Features
 from suffice.text.vocabulary import Vocabulary
+from suffice.user_warnings import warn_user
 
 if TYPE_CHECKING:
     from suffice.typing import MatrixLike, TextsLike, VectorLike
@@ -262,6 +263,7 @@ class CountVectorizer(NativeAnalysis, scikit_learn.CountVectorizer):  # type: ig
         self._validate_vocabulary()
         if self.fixed_vocabulary_:
             self._warn_of_upper_case()
+            self._warn_of_short_words()
             return self.transform_counts(raw_documents)
         matrix, words = count_all_features(self._batches(raw_documents, features), features, self._engine())
         if not len(words):
@@ -286,6 +288,17 @@ class CountVectorizer(NativeAnalysis, scikit_learn.CountVectorizer):  # type: ig
                     stacklevel=3,
                 )
                 break
+
+    def _warn_of_short_words(self) -> None:
+        """Warn of words of the vocabulary that are shorter than those that the token pattern finds."""
+        shortest = PATTERNS[str(self.token_pattern)][1] if self.analyzer == "word" else 1
+        short = [word for word in self.vocabulary if any(len(part) < shortest for part in word.split(" "))]
+        if short:
+            warn_user(
+                f"{len(short)} of the {len(self.vocabulary)} words of the vocabulary, the first of them {short[0]!r}, "
+                f"are never counted: token_pattern={self.token_pattern!r} finds words of {shortest} letters or more; "
+                r"give token_pattern=r'(?u)\b\w+\b'"
+            )
 
     def _select_columns(self, rows: Any) -> npt.NDArray[np.intp]:
         """Return the columns within the limits max_df, min_df and max_features."""

@@ -40,6 +40,8 @@ class AdditivePredictor(Predictor):
     features: tuple[Feature, ...]
     words: dict[str, Words]  # of each text column: those that may be chosen, then those that are
     _columns: list[ColumnBins]  # of the features other than texts; then of the words
+    _groups: npt.NDArray[np.int64] | None = None  # of the rows to be learned
+    _times: FloatArray | None = None
 
     def prepare(self, sample: Block) -> None:
         """Choose the bins of the columns, and the frequent words of texts."""
@@ -74,6 +76,21 @@ class AdditivePredictor(Predictor):
         words = sum(min(len(term.words), MOST_WORDS) for term in self.words.values())
         return len(self._columns) + words + 8 * (1 + 2 * max(len(self.labels), 1))
 
+    def hold_out(self, groups: npt.NDArray[np.int64] | None, times: FloatArray | None) -> None:
+        """Set groups or times of the rows to be learned, by which penalties and pairs are chosen."""
+        self._groups, self._times = groups, times
+
+    def learn_again(self, rows: Iterable[EncodedRows]) -> Self:
+        """Fit the terms to blocks of rows, with the bins, words, pairs and penalties that were learned."""
+        parts, targets, weights = [], [], []
+        for block, values in rows:
+            parts.append(self.encode(block))
+            targets.append(values)
+            weights += [] if block.weights is None else [block.weights]
+        target, weight = np.concatenate(targets), np.concatenate(weights) if weights else None
+        self.inner.refit_bins(np.concatenate(parts, axis=1), target, weight)
+        return self
+
     def learn(self, rows: Iterable[EncodedRows]) -> Self:
         """Fit the model to blocks of rows, which are kept in bins."""
         from suffice.additive import AdditiveClassifier, AdditiveRegressor
@@ -92,12 +109,15 @@ class AdditivePredictor(Predictor):
         weight = np.concatenate(weights) if weights else None
         if self.task != "classes":
             family = "poisson" if self.task == "counts" else "gaussian"
-            self.inner = AdditiveRegressor(family=family).fit_bins(self._columns, bins, target, weight)
+            regressor = AdditiveRegressor(family=family)
+            self.inner = regressor.fit_bins(self._columns, bins, target, weight, groups=self._groups, times=self._times)
             return self
         present = np.unique(target)
         labels = Labels(tuple(self.labels.names[code] for code in present))
         codes = np.searchsorted(present, target)
-        self.inner = AdditiveClassifier().fit_bins(self._columns, bins, codes, labels, weight)
+        self.inner = AdditiveClassifier().fit_bins(
+            self._columns, bins, codes, labels, weight, groups=self._groups, times=self._times
+        )
         return self
 
     def _with_informative_words(self, bins: Bins, target: npt.NDArray[Any], counts: dict[str, list[Any]]) -> Bins:

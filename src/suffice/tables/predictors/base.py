@@ -90,6 +90,10 @@ class Predictor(ABC):
     def inner(self, estimator: Any) -> None:
         self._inner, self._stored, self._stored_scorer = estimator, None, None
 
+    def _set_contents(self, contents: Contents) -> None:
+        """Set the estimator to what its file would hold; it is loaded when it is first needed."""
+        self._stored, self._stored_scorer, self._inner = contents, read_scorer(contents), None
+
     @property
     def estimator(self) -> Any:
         """The estimator, as users see it."""
@@ -106,6 +110,11 @@ class Predictor(ABC):
 
     def extend_levels(self, description: Description) -> None:  # noqa: B027  (few have to)
         """Extend the encoding by levels that are missing in the sample, from the sums of all rows."""
+
+    def hold_out(  # noqa: B027  (few have to)
+        self, groups: npt.NDArray[np.int64] | None, times: FloatArray | None
+    ) -> None:
+        """Set groups or times of the rows to be learned: a model that holds out some of them does it by these."""
 
     @abstractmethod
     def learn(self, rows: Iterable[EncodedRows]) -> Self:
@@ -177,6 +186,27 @@ class Predictor(ABC):
             self._stored_scorer = read_scorer(contents)
         if self._stored_scorer is None:
             _ = self.inner
+
+
+class StatisticsPredictor(Predictor):
+    """A model that is estimated from sums: it holds them as a file does, and loads the estimator if it is asked for."""
+
+    @property
+    def inner(self) -> Any:
+        """The estimator of the same sums."""
+        if self._inner is None and self._stored is not None:
+            self._inner = load_estimator(self._stored)
+        return self._inner
+
+    @inner.setter
+    def inner(self, estimator: Any) -> None:
+        self._set_contents(estimator._contents())
+        self._inner = estimator
+
+    @property
+    def statistics(self) -> Any:
+        """The sums; None before the first rows."""
+        return None if self._stored is None else self._stored.statistics["sum"]
 
 
 #: Package of each estimator that a file may hold.

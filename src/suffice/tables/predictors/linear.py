@@ -13,12 +13,13 @@ from typing import IO, TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from suffice import validation
 from suffice.data.dataset import Piece
 from suffice.data.stream import StreamDataset
 from suffice.generative.joint import Joint
+from suffice.kernels import Batch
 from suffice.kernels.engine import engine_for
 from suffice.kernels.libraries import is_sparse
-from suffice.model_types import ModelType, Task
 from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents
@@ -64,7 +65,6 @@ class LinearPredictor(Predictor):
     def prepare(self, sample: Block) -> None:
         """Choose the columns of the design matrix."""
         self.design = build_design(sample, text=True)
-        self.inner = _estimator(self.model_type, self.task, self.penalty)
         self.columns = self.design.width
 
     def extend_levels(self, description: Description) -> None:
@@ -79,10 +79,43 @@ class LinearPredictor(Predictor):
         ):
             matrix, values, weights = stacked
             self._check_classes(matrix.shape[0])
-            if self.inner.solver == "auto" and self._is_quick(matrix):
-                self.inner.set_params(solver="newton")
-            self.inner.fit(matrix, self._targets(values), sample_weight=weights)
+            self._set_contents(self._fit(matrix, values, weights))
         return self
+
+    def _fit(self, matrix: Any, values: npt.NDArray[Any], weights: FloatArray | None) -> Contents:
+        """Fit to a matrix, and return what the file of the estimator holds."""
+        from suffice.discriminative.regression_fit import fit_ridge  # with all solvers; predictions do not need them
+        from suffice.families import Response
+
+        solver = "newton" if self._is_quick(matrix) else "auto"
+        kind, parameters = self._estimator()
+        settings: dict[str, Any] = {"parameters": {**parameters, "solver": solver}}
+        targets = 1
+        y: npt.NDArray[Any] = values.astype(np.float64)
+        if self.task == "counts":
+            settings |= {"parts": 1, "classes": None}
+            response, l2 = Response.of("poisson"), parameters["l2"]
+        else:
+            present, codes = np.unique(values, return_inverse=True)
+            names = np.array(self.labels.names)[present]
+            if len(names) < 2:
+                raise ValueError(f"all rows are of one class, {names[0]!r}: a regression needs two")
+            settings["classes"] = {"names": names.tolist(), "dtype": names.dtype.kind}
+            has_one_predictor = len(names) == 2 and kind == "LogisticRegression"
+            response = Response.of("bernoulli" if has_one_predictor else "multinomial")
+            targets, y = (1, codes.astype(np.float64)) if has_one_predictor else (len(names), codes)
+            l2 = 1 / parameters["C"]
+        rows = Batch(matrix, y, validation.weights(weights, len(y)))
+        alike = kind == "LogisticRegression" and targets > 2
+        return fit_ridge(rows, response, targets, l2, solver, _CLOSE, alike).contents(kind, settings)
+
+    def _estimator(self) -> tuple[str, dict[str, Any]]:
+        """Return the class of the estimator, and its parameters as a file has them."""
+        shared = {"fit_intercept": True, "tol": _CLOSE, "inference": False}
+        if self.task == "counts":
+            return "GLM", {"family": "poisson", "l2": self.penalty, **shared}
+        name = "SoftmaxRegression" if self.model_type.name == "softmax" else "LogisticRegression"
+        return name, {"C": 1 / self.penalty, **shared}
 
     def learn_in_passes(self, read: Callable[[], Iterator[EncodedRows]], rows: int) -> Self:
         """Fit in several passes over rows that are never in memory as one matrix.
@@ -94,7 +127,11 @@ class LinearPredictor(Predictor):
         rows
             Number of rows.
         """
+        from suffice import discriminative
+
         pieces = partial(self._pieces, read)
+        kind, parameters = self._estimator()
+        self.inner = getattr(discriminative, kind)(**parameters)
         self._start_from_some(read, rows)
         with closing(pieces()) as started:
             head = next(started)
@@ -232,10 +269,6 @@ class LinearPredictor(Predictor):
             level,
         )
 
-    def _targets(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the targets as the estimator takes them."""
-        return values if self.task != "classes" else np.asarray(np.array(self.labels.names)[values])
-
     # Files.
 
     def settings(self) -> dict[str, Any]:
@@ -290,16 +323,6 @@ def _with_contents(inner: Any, labels: Labels, statistics: Mapping[str, Statisti
     return type(inner)._from_contents(Contents(contents.kind, settings, statistics, contents.arrays))
 
 
-def _estimator(model_type: ModelType, task: Task, penalty: float) -> Any:
-    from suffice import discriminative
-
-    if model_type.name == "softmax":
-        return discriminative.SoftmaxRegression(C=1 / penalty, tol=_CLOSE, inference=False)
-    if task == "counts":
-        return discriminative.GLM("poisson", l2=penalty, tol=_CLOSE, inference=False)
-    return discriminative.LogisticRegression(C=1 / penalty, tol=_CLOSE, inference=False)
-
-
 #: Largest size of a matrix in memory, in bytes.
 MEMORY = 1 << 30
 
@@ -317,8 +340,6 @@ def stack_rows(
     ...     matrix.ravel().tolist(), values.tolist()
     ([1.0, 1.0, 0.0], [0.0, 0.0, 1.0])
     """
-    import scipy  # slow to import, and few rows need it
-
     held: list[Any] = []
     values: list[npt.NDArray[Any]] = []
     weights: list[FloatArray] = []
@@ -337,6 +358,8 @@ def stack_rows(
         if file is not None:
             yield np.memmap(file, dtype=np.float64, mode="r").reshape(len(targets), -1), targets, weight
         elif is_sparse(held[0]):
+            import scipy  # slow to import, and few rows need it
+
             yield scipy.sparse.vstack(held, format="csr"), targets, weight
         else:
             yield np.concatenate(held), targets, weight

@@ -104,10 +104,11 @@ class Description(Stored):
     def joint_(self) -> Joint:
         """The estimated p(x, y)."""
         known, given = pruned(self.statistics_), self.parameters
+        rows = class_weights(known)
         if given["priors"] is None:
-            prior = validation.shares(known.labels, class_weights(known))
+            prior = validation.shares(known.labels, rows)
         else:
-            prior = validation.priors(given["priors"], known.labels)
+            prior = validation.priors(given["priors"], known.labels, rows=rows)
         conditional = Product.estimate(known, given["alpha"], given["var_smoothing"])
         return Joint(known.labels, prior, conditional, float(given["temperature"]))
 

@@ -103,6 +103,8 @@ def read_scorer(contents: Contents) -> Scorer | None:
             return _read_least_squares(contents)
         case "LogisticRegression" | "SoftmaxRegression" if "coef" not in contents.arrays:  # none was assigned
             return _read_coefficients(contents)
+        case "GLM" if "coef" not in contents.arrays:
+            return _read_mean(contents)
     return None
 
 
@@ -125,6 +127,14 @@ def _read_coefficients(contents: Contents) -> LinearScores:
     if len(coef) != len(labels):
         raise ValueError(f"theta has {theta.shape[1]} columns for the classes {list(labels)!r}")
     return LinearScores(labels, coef, intercept)
+
+
+def _read_mean(contents: Contents) -> LinearMean | None:
+    given, theta = _fitted_parameters(contents.settings), contents.arrays["theta"]
+    if given["family"] != "poisson" or given.get("link") is not None or not given["fit_intercept"]:
+        return None
+    check_shapes(contents.arrays, {"theta": (int(contents.settings["features"]) + 1, 1)})
+    return LinearMean(theta[1:, 0], float(theta[0, 0]), "log")
 
 
 def _read_least_squares(contents: Contents) -> LinearMean | None:
@@ -151,7 +161,7 @@ def _read_discriminant(contents: Contents) -> Joint | None:
     if given["priors"] is None:
         prior = validation.shares(labels, statistics.weights)
     else:
-        prior = validation.priors(given["priors"], labels)
+        prior = validation.priors(given["priors"], labels, rows=statistics.weights)
     structure, unbiased = STRUCTURES[given["covariance"]], bool(given.get("unbiased", False))
     conditional = estimate_gaussians(statistics, structure, given["shrinkage"], prior=prior, unbiased=unbiased)
     return Joint(labels, prior, conditional, float(given["temperature"]))

@@ -20,9 +20,8 @@ from suffice.store import Contents
 from suffice.tables.design_matrix import Design, build_design, drop_unused_levels, recentre_at_zero
 from suffice.tables.encoding import Block
 from suffice.tables.errors import TableError, digits_error
-from suffice.tables.predictors.base import EncodedRows, Predictor, load_estimator
+from suffice.tables.predictors.base import EncodedRows, Predictor, StatisticsPredictor
 from suffice.tables.predictors.linear import LinearPredictor
-from suffice.tables.predictors.scorers import read_scorer
 
 #: Largest size of the covariances of all classes, in bytes.
 _COVARIANCES = 1 << 30
@@ -34,31 +33,11 @@ _PARAMETERS: dict[str, dict[str, Any]] = {
 }
 
 
-class SummedPredictor(LinearPredictor):
+class SummedPredictor(StatisticsPredictor, LinearPredictor):
     """Models that are fitted from sums over a design matrix, and so updated and merged exactly.
 
-    It holds the sums as a file of the estimator does; the estimator is loaded when it is asked for.
+    The sums are moments of classes, or normal equations.
     """
-
-    @property
-    def inner(self) -> Any:
-        """The estimator of the same sums."""
-        if self._inner is None and self._stored is not None:
-            self._inner = load_estimator(self._stored)
-        return self._inner
-
-    @inner.setter
-    def inner(self, estimator: Any) -> None:
-        self._set_contents(estimator._contents())
-        self._inner = estimator
-
-    @property
-    def statistics(self) -> Any:
-        """The sums: moments of classes, or normal equations; None before the first rows."""
-        return None if self._stored is None else self._stored.statistics["sum"]
-
-    def _set_contents(self, contents: Contents) -> None:
-        self._stored, self._stored_scorer, self._inner = contents, read_scorer(contents), None
 
     def _set_statistics(self, statistics: Any, **settings: Any) -> None:
         """Replace the sums, and some settings of the file."""

@@ -30,13 +30,13 @@ def open_table(
     Parameters
     ----------
     table
-        A file (delimited text, Parquet, Arrow, JSON lines; text may be compressed); a folder, a glob or a list of such
-        files, where folders named ``column=value`` are columns (Hive partitions); a URL of them (``s3://``, ``gs://``,
-        ``file://``); "-" for standard input; a table of a database: "file.duckdb::name", "file.sqlite::name" or
-        "postgresql://...::name"; a data frame of any library, a lazy frame of Polars, a dataset of pyarrow; or a
-        source. An iterator over data frames or Arrow batches is stored, in a temporary file if it is large; a function
-        that returns such an iterator is called for each pass. Rows of data frames of Dask and Spark are fetched, with a
-        :class:`FetchWarning` that says how many.
+        A file (delimited text, Parquet, Arrow, JSON lines, workbooks; text may be compressed); a folder, a glob or a
+        list of such files, where folders named ``column=value`` are columns (Hive partitions); a URL of them
+        (``s3://``, ``gs://``, ``file://``); "-" for standard input; a table of a database: "file.duckdb::name",
+        "file.sqlite::name" or "postgresql://...::name"; a sheet of a workbook: "file.xlsx::name"; a data frame of any
+        library, a lazy frame of Polars, a dataset of pyarrow; or a source. An iterator over data frames or Arrow
+        batches is stored, in a temporary file if it is large; a function that returns such an iterator is called for
+        each pass. Rows of data frames of Dask and Spark are fetched, with a :class:`FetchWarning` that says how many.
     query
         A SELECT over the table, which is named ``data``; for a database, a SELECT over its tables.
     dialect

@@ -34,12 +34,15 @@ class NumberOptions:
     thousands
         The separator of thousands; "" for none.
     is_text
-        Whether the table has no types, as delimited text: its whole numbers may come as strings.
+        Whether whole numbers may come as strings: those of delimited text, and of sheets of workbooks.
+    is_typed
+        Whether other numbers have a type, as in sheets: then they do not tell the notation of strings.
     """
 
     decimal: str | None = None
     thousands: str | None = None
     is_text: bool = False
+    is_typed: bool = False
 
     def refuses(self, decimal: str, thousands: str) -> bool:
         """Whether the user has given other separators."""
@@ -52,7 +55,8 @@ class Source(ABC):
     name: str
     missing: tuple[str, ...] = ()  # names of missing cells
     numbers: NumberOptions = NumberOptions()  # how strings are read as numbers
-    categorical: frozenset[str] = frozenset()  # columns of a categorical type of a data frame
+    categorical: frozenset[str] = frozenset()  # columns of a categorical type of a data frame; codes in text
+    notes: tuple[str, ...] = ()  # how the table is read, for the user, where that is not obvious
     whole: frozenset[str] = frozenset()  # columns of integers in the first rows, which are read as floats
 
     @abstractmethod

@@ -34,13 +34,14 @@ _SEARCHED = 1 << 20
 _EXACT = 2**53
 #: Some integers of this many digits are not.
 _EXACT_DIGITS = 16
+_ZERO_PADDED = re.compile(r"(?<![0-9.:+T-])0[0-9]+(?![0-9.:T-])")
 _ANONYMOUS = re.compile(r"column\d+")
 #: Encodings that DuckDB reads; files in others are converted.
 DUCKDB_ENCODINGS = ("utf-8", "utf-16", "latin-1")
 #: First bytes of files that are not delimited text, and the format with the advice for the user.
 _NOT_TEXT = (
     (b"PK\x03\x04", "a ZIP archive: unpack it, and name the table inside"),
-    (b"\xd0\xcf\x11\xe0", "an old Excel workbook: save the sheet as CSV"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook: rename it to end in .xls, or save the sheet as CSV"),
     (b"PAR1", "a Parquet file: rename it to end in .parquet"),
     (b"ARROW1", "an Arrow file: rename it to end in .arrow"),
     (b"SQLite format 3", "an SQLite database: rename it to end in .sqlite, and write FILE.sqlite::TABLE"),
@@ -50,7 +51,7 @@ _NOT_TEXT = (
     (b"\xfd7zXZ", "compressed with xz: decompress it, or compress it with gzip"),
     (b"%PDF", "a PDF document: save the table as CSV"),
 )
-_WORKBOOK = "an Excel workbook: save the sheet as CSV, or pass pandas.read_excel(...) to suffice.fit"
+_WORKBOOK = "an Excel workbook: rename it to end in .xlsx, or save the sheet as CSV"
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,8 @@ class Dialect:
         The decimal separator of numbers in strings: "." or ",".
     thousands
         Their separator of thousands: ",", ".", " ", "'", or "" for none.
+    sheet
+        The name or number of the sheet of a workbook; by default, the only one.
     """
 
     delimiter: str | None = None
@@ -79,6 +82,7 @@ class Dialect:
     missing: tuple[str, ...] = ()
     decimal: str | None = None
     thousands: str | None = None
+    sheet: str | None = None
 
     @property
     def missing_marks(self) -> tuple[str, ...]:
@@ -198,7 +202,29 @@ def _opened(path: str, encoding: str) -> IO[str]:
 def has_zero_padded_numbers(path: str, dialect: Dialect) -> bool:
     """Whether some number of the first lines of a file begins with 0 and another digit."""
     text = read_start(path, dialect.codec, _SEARCHED)
-    return text is None or re.search(r"(?<![0-9.:+T-])0[0-9]+(?![0-9.:T-])", text) is not None
+    return text is None or _ZERO_PADDED.search(text) is not None
+
+
+def zero_padded_at_end(path: str, dialect: Dialect) -> set[str]:
+    """Return the columns in which a whole number of the last lines of a file begins with 0: rows may be sorted."""
+    if path.endswith((".gz", ".zst")) or dialect.codec not in ("utf-8", "latin-1"):
+        return set()
+    with suppress(OSError, csv.Error, StopIteration), Path(path).open("rb") as file:
+        start = max(Path(path).stat().st_size - _SEARCHED, 0)
+        if start < _SEARCHED:
+            return set()  # the first lines are nearly all
+        text = (read_start(path, dialect.codec) or "").removeprefix("\ufeff")
+        file.seek(start)
+        lines = file.read().decode(dialect.codec, errors="replace").splitlines()[1:]
+        if not _ZERO_PADDED.search("\n".join(lines)):
+            return set()
+        delimiter = dialect.delimiter or guess_delimiter(path, dialect.codec) or ","
+        names = next(csv.reader(io.StringIO(text), delimiter=delimiter))
+        rows = (row for row in csv.reader(lines, delimiter=delimiter) if len(row) == len(names))
+        return {
+            name for row in rows for name, cell in zip(names, row, strict=True) if re.fullmatch("0[0-9]+", cell.strip())
+        }
+    return set()
 
 
 def find_missing_marks(path: str, dialect: Dialect) -> list[str]:
@@ -332,27 +358,47 @@ class CsvSource(DuckSource):
                 most = (None,) * len(whole)
             whole = [name for name, value in zip(whole, most, strict=True) if value is None or value <= _EXACT]
         self.whole = frozenset(whole)
+        self._types.update(dict.fromkeys(self._long_codes([n for n in names if types[n] == "DOUBLE"]), "VARCHAR"))
         self._types.update(dict.fromkeys(whole, "DOUBLE"))
         self._types.update(dict.fromkeys(self._infinite([n for n in names if types[n] == "VARCHAR"]), "DOUBLE"))
         if self._types:
             self._update_view()
 
     def _zero_padded(self, names: Sequence[str]) -> list[str]:
-        """Return the columns of digits in which a number begins with 0, as postcodes do, among the first rows."""
+        """Return the columns in which a whole number begins with 0, as postcodes do, in the first or last rows."""
         names = [name for name in names if name not in self._types]
+        if not names:
+            return []
+        at_end = {name for file in self._files[-8:] for name in zero_padded_at_end(file, self._dialect)}
+        late = [name for name in names if name in at_end]
+        self.categorical = frozenset(late)
+        names = [name for name in names if name not in at_end]
         if not names or not any(has_zero_padded_numbers(file, self._dialect) for file in self._files[:8]):
+            return late
+        return late + self._find_columns(names, "bool_or", "^0[0-9]+$")
+
+    def _long_codes(self, names: Sequence[str]) -> list[str]:
+        """Return the columns of whole numbers with more digits than 64-bit integers hold, among the first rows."""
+        text = read_start(self._files[0], self._dialect.codec)
+        if text is not None and re.search(r"(?<![0-9.])[0-9]{17}", text) is None:
+            return []
+        return self._find_columns([name for name in names if name not in self._types], "bool_and", "^[0-9]{17,}$")
+
+    def _find_columns(self, names: Sequence[str], quantifier: str, pattern: str) -> list[str]:
+        """Return the columns of which any or all of the first cells, as they are written, match a pattern."""
+        if not names:
             return []
         types = self._types
         self._types = {**types, **dict.fromkeys(names, "VARCHAR")}
         try:
             self._update_view()
-            padded = ", ".join(f"bool_or(regexp_matches(trim({quoted(name)}), '^0[0-9]+$'))" for name in names)
-            (found,) = self.connection.sql(f"select {padded} from (from data limit 20000)").fetchall()
+            asked = ", ".join(f"{quantifier}(regexp_matches(trim({quoted(n)}), {literal(pattern)}))" for n in names)
+            (found,) = self.connection.sql(f"select {asked} from (from data limit 20000)").fetchall()
         except _duckdb().Error:  # a line that cannot be read raises later
             found = (None,) * len(names)
         self._types = types
         self._update_view()
-        return [name for name, is_padded in zip(names, found, strict=True) if is_padded]
+        return [name for name, is_found in zip(names, found, strict=True) if is_found]
 
     def _has_short_numbers(self) -> bool:
         """Whether no number of the table has more digits than a float holds exactly, if a look at the text tells."""

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -27,6 +27,7 @@ _FORMATS = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".json", ".jsonl", ".ndjson"), "json"),
     **dict.fromkeys((".arrow", ".arrows", ".feather", ".ipc"), "arrow"),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), "workbook"),
     **dict.fromkeys((".duckdb", ".ddb", ".db", ".sqlite", ".sqlite3"), "database"),
 }
 _COMPRESSED = (".gz", ".zst")
@@ -69,7 +70,9 @@ def open_location(location: str, how: FileOptions) -> Source:
         if len(files) > 1:
             raise TableError(f"{path} holds {len(files)} databases: name one")
         return _open_database(files[0], inner, how.query)
-    if inner:
+    if _format(files[0]) == "workbook":
+        how = replace(how, dialect=replace(how.dialect, sheet=inner or how.dialect.sheet))
+    elif inner:
         raise TableError(f"{location}: '::' goes before the name of a table in a database, which {path} is not")
     name = name or (location if len(files) == 1 else f"{len(files)} files of {location}")
     return _open_files(name, files, how, path if Path(path).is_dir() else "")
@@ -93,6 +96,14 @@ def _open_files(name: str, files: list[str], how: FileOptions, folder: str = "")
     partitions = _partitions(files, folder)
     hidden = _hidden(folder, partitions)
     kind = _format(files[0])
+    if how.dialect.sheet is not None and kind != "workbook":
+        raise UsageError(f"{name} has no sheets, as workbooks have: leave out --sheet")
+    if kind == "workbook":
+        from suffice.tables.sources.workbook import open_workbooks
+
+        if partitions:
+            raise TableError(f"{name} is a folder of workbooks in partitions: name them, as folder/*/*.xlsx")
+        return open_workbooks(name, files, how.dialect.sheet or "", how.dialect, how.query)
     if kind == "arrow":
         return _open_arrow(name, files, how.query, partitions, folder)
     if kind == "csv":
@@ -332,6 +343,8 @@ _STARTS = (
     (b"\xff\xff\xff\xff", ".arrows"),
     (b"\x1f\x8b", ".csv.gz"),
     (b"\x28\xb5\x2f\xfd", ".csv.zst"),
+    (b"PK\x03\x04", ".xlsx"),
+    (b"\xd0\xcf\x11\xe0", ".xls"),
 )
 
 

@@ -272,7 +272,7 @@ def _pandas_to_arrow(frame: Any) -> Any:
     for name in frame.columns:
         try:
             columns[str(name)] = pa.Array.from_pandas(frame[name])
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
             cells = [None if gap else str(cell) for cell, gap in zip(frame[name], frame[name].isna(), strict=True)]
             columns[str(name)] = pa.array(cells, type=pa.string())
     return pa.table(columns)
