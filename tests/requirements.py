@@ -86,6 +86,12 @@ def find_postgres() -> Path | None:
     return folders[-1] if folders else None
 
 
+def find_cyrus() -> str | None:
+    """Return the path of Cyrus's imapd: its package cannot be installed beside Dovecot's, but extracted."""
+    extracted = os.environ.get("SUFFICE_CYRUS", os.devnull)
+    return shutil.which("imapd", path=os.pathsep.join(["/usr/lib/cyrus/bin", f"{extracted}/usr/lib/cyrus/bin"]))
+
+
 def _lack(name: str) -> None:
     if name in demanded():
         pytest.fail(f"needs {name}, which SUFFICE_NEEDS names: {REQUIREMENTS[name].enabled_by}", pytrace=False)
@@ -164,6 +170,7 @@ REQUIREMENTS = {
     "spark": Requirement(
         lambda: "JAVA_HOME" in os.environ or find_program("java") is not None, "apt-get install default-jre-headless"
     ),
+    "libreoffice": Requirement(lambda: find_program("soffice") is not None, "apt-get install libreoffice-calc-nogui"),
     "postgres": Requirement(_has_postgres, "apt-get install postgresql"),
     "s3": Requirement(
         lambda: all(map(_has_module, ("s3fs", "moto", "flask"))), ".venv/bin/python -m pip install s3fs 'moto[server]'"
@@ -175,6 +182,11 @@ REQUIREMENTS = {
     "imap": Requirement(
         lambda: find_program("dovecot") is not None and find_program("openssl") is not None,
         "apt-get install dovecot-imapd openssl",
+    ),
+    "cyrus": Requirement(
+        lambda: find_cyrus() is not None and all(map(find_program, ("cyrmaster", "saslpasswd2", "openssl"))),
+        "apt-get install cyrus-common sasl2-bin && apt-get download cyrus-imapd && "
+        "dpkg -x cyrus-imapd_*.deb FOLDER && SUFFICE_CYRUS=FOLDER make test",
     ),
     "dovecot": Requirement(
         lambda: find_program("dovecot") is not None and find_program("sievec") is not None,

@@ -141,3 +141,63 @@ def test_a_plot_that_cannot_be_written_is_refused_before_the_evaluation(corpus, 
 def test_evaluate_refuses_standard_input(corpus):
     sentence = refused("--spam", "-", "--ham", corpus / "ham")
     assert "an evaluation cannot read standard input" in sentence
+
+
+# Comparisons
+
+
+def differences(*words: object) -> dict[str, dict[str, object]]:
+    found = done("mail", "evaluate", *words, "--json").json
+    return {each["name"]: each for each in found["differences"]}
+
+
+def test_two_settings_are_compared_on_the_same_messages(corpus):
+    found = differences(corpus / "index", "--against", "train=error, spam-cut=0.8")
+    pairs = extract_corpus(stream(80))
+    first, second = evaluate_online(pairs), evaluate_online(pairs, train="error", cuts=(0.3, 0.8))
+    assert list(found) == ["ham lost, %", "spam missed, %", "log loss", "(1-ROCA)%"]
+    missed = found["spam missed, %"]
+    assert (missed["first"], missed["second"]) == pytest.approx((first.sm, second.sm))
+    assert found["(1-ROCA)%"]["difference"] == pytest.approx(second.roca - first.roca)
+    for each in found.values():
+        assert each["interval"][0] <= each["difference"] <= each["interval"][1]
+
+
+def test_a_filter_is_compared_with_another_one(corpus, tmp_path):
+    few, many = tmp_path / "few.db", tmp_path / "many.db"
+    done("mail", "learn", "--spam", corpus / "spam", "--ham", corpus / "ham", "--filter", many)
+    for label in ("ham", "spam"):
+        first = sorted((corpus / label).iterdir())[0]
+        done("mail", "learn", f"--{label}", first, "--filter", few)
+    before = many.read_bytes()
+    found = differences(corpus / "index", "--filter", few, "--against", many)
+    assert found["log loss"]["interval"][1] < 0
+    assert differences(corpus / "index", "--filter", many, "--against", many)["log loss"]["difference"] == 0
+    alone = measures(done("mail", "evaluate", corpus / "index", "--filter", many, "--json").json)
+    assert alone["sm%: spam not filed"] == pytest.approx(found["spam missed, %"]["second"])
+    assert many.read_bytes() == before
+
+
+def test_a_comparison_prints_a_table(corpus):
+    out = done("mail", "evaluate", corpus / "index", "--shuffles", "2", "--against", "spam-cut=0.5").out
+    for words in ("paired, mean of 2 shuffles", "second - first", "ham lost, %", "(1-ROCA)%"):
+        assert words in out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--against", "colour=blue"), "'colour=blue' is neither the file of a filter nor one of ham-cut=P"),
+        (("--against", "train=some"), "'train=some' is neither"),
+        (("--against", "spam-cut=x"), "'spam-cut=x' is neither"),
+        (("--against", "spam-cut=0.1"), "the lower one first"),
+        (("--against", "spam-cut=0.5", "--folds", "3"), "--folds cannot be combined"),
+        (("--against", "spam-cut=0.5", "--plot", "x.svg"), "--against cannot be combined with --plot"),
+        (("--against", "none.db"), "none.db"),
+        (("--filter", "none.db"), "none.db"),
+        (("--filter", "none.db", "--train", "error"), "it learns nothing here"),
+        (("--filter", "none.db", "--shuffles", "2"), "it learns nothing here"),
+    ],
+)
+def test_invalid_comparisons_are_refused(corpus, words, sentence):
+    assert sentence in refused(corpus / "index", *words)

@@ -249,9 +249,8 @@ def test_a_copy_of_the_site_filter_is_installed_and_shared(home, new, learned):
         commands = replaced(shell("mail merge"), {COMMAND: home.command, "/var/lib/suffice": site})
         assert home.run("/bin/sh", "-ec", commands).returncode == 0
         assert [file.name for file in (site / "shared").iterdir()] == ["mail.db"]
-    mark, correct = replaced(
-        shell("filter -e --shared"), {COMMAND: home.command, "/var/lib/suffice": site, '"$1"': "--ham"}
-    ).splitlines()
+    commands = replaced(shell("filter -e --shared"), {COMMAND: home.command, "/var/lib/suffice": site, '"$1"': "--ham"})
+    mark, correct = commands.replace("\\\n", "").splitlines()
     before = (site / "shared" / "mail.db").read_bytes()
     for label in ("spam", "ham"):
         assert home.run("/bin/sh", "-c", mark, message=new[label][0]).stdout.startswith(f"X-Suffice: {label};".encode())

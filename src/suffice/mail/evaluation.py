@@ -14,7 +14,7 @@ from suffice import _native
 from suffice.mail.batch_learning import BATCH, BATCH_BYTES, split_batches
 from suffice.mail.errors import MailError
 from suffice.mail.features import available_cores, extract_features, token_count
-from suffice.mail.filter import Train
+from suffice.mail.filter import MailFilter, Train
 from suffice.mail.mailboxes import Skipped
 from suffice.mail.mailboxes.mbox import read_message
 from suffice.mail.outcome import Outcome
@@ -220,6 +220,37 @@ def _class_counts(state: _native.mail.State, classes: Sequence[str]) -> dict[str
 
 def _spam_log_odds(totals: Sequence[float], classes: Sequence[str]) -> float:
     return totals[0] if len(totals) == 1 else totals[classes.index("spam")]
+
+
+def judge_corpus(corpus: Corpus, mail: MailFilter, cuts: tuple[float, float] | None = None) -> Outcome:
+    """Return the verdicts of a filter on all messages; it learns none of them.
+
+    Parameters
+    ----------
+    corpus
+        The messages.
+    mail
+        The filter.
+    cuts
+        The probabilities of spam between which a verdict is unsure; those of the filter if None.
+    """
+    cores = available_cores()
+    scores = [verdict.log_odds for batch in corpus.batches for verdict in mail.judge(batch, cores=cores)]
+    return _make_outcome(corpus.classes, corpus.labels, scores, cuts or mail.cuts)
+
+
+def evaluate_orders(
+    corpus: Corpus, orders: Iterable[Sequence[int]], *, train: Train = "all", cuts: tuple[float, float] = CUTS
+) -> list[Outcome]:
+    """Return the outcome of :func:`evaluate_online` of each order, with the messages in the order of the corpus."""
+    outcomes = []
+    for order in orders:
+        outcome = evaluate_online(corpus, order, train=train, cuts=cuts)
+        scores = [0.0] * len(corpus)
+        for k, score in zip(order, outcome.score.tolist(), strict=True):
+            scores[k] = score
+        outcomes.append(_make_outcome(corpus.classes, corpus.labels, scores, cuts))
+    return outcomes
 
 
 def shuffle_order(corpus: Corpus, seed: int) -> list[int]:

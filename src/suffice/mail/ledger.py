@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -83,6 +84,10 @@ class StoredLedger:
     @property
     def _store(self) -> Store:
         return self._mail.store()
+
+    def transaction(self) -> AbstractContextManager[object]:
+        """Return a context in which all changes are written together."""
+        return self._store.write_transaction()
 
     def folder_of(self, identity: str) -> str | None:
         """Return the folder in which a message was put or found last."""

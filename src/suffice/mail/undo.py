@@ -70,12 +70,17 @@ def _undo(box: SortableMailbox, ledger: StoredLedger, moves: list[Move], result:
     back = {key: Move(move.identity, target, key, INBOX) for key, move in found.items()}
     ledger.begin_moves(back.values())
     ledger.flush()
-    for key, outcome in folder.move_all([here[key] for key in found], box).items():
-        if isinstance(outcome, OSError):
-            result.failed.append(str(outcome.strerror or outcome))
-            continue
-        ledger.end_move(back[key]._replace(moved=outcome.key))
-        ledger.remove_files(target, [key])
-        ledger.drop_moves([found[key], back[key]])
-        result.restored += 1
-    ledger.drop_moves([move for move in moves if move not in found.values()])
+    outcomes = folder.move_all([here[key] for key in found], box)
+    with ledger.transaction():
+        for key, outcome in outcomes.items():
+            if isinstance(outcome, OSError):
+                result.failed.append(str(outcome.strerror or outcome))
+                ledger.drop_moves([back[key]])
+                ledger.set_folder(found[key].identity, target)
+                continue
+            ledger.end_move(back[key]._replace(moved=outcome.key))
+            ledger.remove_files(target, [key])
+            ledger.drop_moves([found[key], back[key]])
+            result.restored += 1
+        undone = set(found.values())
+        ledger.drop_moves([move for move in moves if move not in undone])

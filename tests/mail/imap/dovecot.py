@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Protocol
 
 from imapclient import IMAPClient
 
@@ -30,6 +31,8 @@ state_dir = {place}/run
 log_path = {place}/dovecot.log
 mail_location = maildir:{place}/mail/%u
 mail_max_userip_connections = 100
+mail_fsync = never
+auth_failure_delay = 0
 first_valid_uid = 1
 ssl = required
 ssl_cert = <{place}/cert.pem
@@ -55,6 +58,8 @@ namespace inbox {{
 }}
 service imap-login {{
   chroot =
+  service_count = 0
+  process_min_avail = 1
   inet_listener imap {{
     port = {starttls}
   }}
@@ -65,6 +70,9 @@ service imap-login {{
 }}
 service anvil {{
   chroot =
+  unix_listener anvil-auth-penalty {{
+    mode = 0
+  }}
 }}
 """
 #: What a server without an extension advertises; a client must not use what is missing.
@@ -80,9 +88,11 @@ class Dovecot:
         What it advertises beside :data:`CAPABILITIES`; all that it has if None.
     tokens
         Address of a service that verifies OAuth 2 tokens.
+    more
+        Other settings.
     """
 
-    def __init__(self, extensions: Sequence[str] | None = None, tokens: str | None = None) -> None:
+    def __init__(self, extensions: Sequence[str] | None = None, tokens: str | None = None, more: str = "") -> None:
         self.place = Path(tempfile.mkdtemp(prefix="suffice-imap-"))
         self.place.chmod(0o755)  # Dovecot reads it as another user
         self.port, self.starttls_port = free_port(), free_port()
@@ -93,7 +103,8 @@ class Dovecot:
             (self.place / name).mkdir()
             if is_root and name != "run":
                 os.chown(self.place / name, uid, gid)
-        more = "" if extensions is None else f"imap_capability = {' '.join([CAPABILITIES, *extensions])}"
+        if extensions is not None:
+            more += f"\nimap_capability = {' '.join([CAPABILITIES, *extensions])}"
         if tokens:
             settings = self.place / "oauth2.conf"
             settings.write_text(f"tokeninfo_url = {tokens}\nusername_attribute = email\n")
@@ -102,7 +113,7 @@ class Dovecot:
         if not is_root:
             me = Path("~").expanduser().owner()
             more += f"\ndefault_internal_user = {me}\ndefault_login_user = {me}"
-        self.certificate = _make_certificate(self.place)
+        self.certificate = make_certificate(self.place)
         text = _SETTINGS.format(
             place=self.place,
             port=self.port,
@@ -131,8 +142,10 @@ class Dovecot:
             os.killpg(self._process.pid, signal.SIGKILL)  # processes of open connections would serve them further
 
     def remove(self) -> None:
-        """Stop the server and delete its mail."""
-        self.stop()
+        """End the server at once, and delete its mail."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait(timeout=20)
         shutil.rmtree(self.place)
 
     def new_user(self) -> User:
@@ -141,10 +154,19 @@ class Dovecot:
         return User(self, f"user{self._users}")
 
 
+class Server(Protocol):
+    """A running server."""
+
+    place: Path  # its folder, with the password of all users in the file password
+    port: int  # encrypted from the start
+    starttls_port: int
+    certificate: Path
+
+
 class User:
     """A user of a server, who reads mail in a client of their own."""
 
-    def __init__(self, server: Dovecot, name: str) -> None:
+    def __init__(self, server: Server, name: str) -> None:
         self.server, self.name = server, name
 
     def address(self, folder: str = "INBOX", port: int | None = None) -> str:
@@ -239,9 +261,23 @@ class CuttingProxy:
         source.close()
 
 
-def _make_certificate(place: Path) -> Path:
+def make_certificate(place: Path) -> Path:
+    """Write a key and a certificate for this machine, and return the path of the certificate."""
     certificate = place / "cert.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+    ]
     command += [
         "-addext",
         "subjectAltName=DNS:localhost,IP:127.0.0.1",

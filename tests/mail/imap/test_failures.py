@@ -62,7 +62,7 @@ def cut_points(total: int, count: int) -> list[int]:
 
 
 @pytest.mark.parametrize("extensions", [FULL, NO_MOVE, PLAIN], ids=["move", "no move", "no uidplus"])
-@pytest.mark.parametrize("count", [6, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [3, pytest.param(60, marks=pytest.mark.slow)])
 def test_a_cut_connection_loses_nothing(
     new_user: Callable[..., User],
     proxy: Callable[[User], CuttingProxy],
@@ -199,7 +199,9 @@ def test_changes_of_another_client_at_the_same_time_lose_nothing(
             given += more
             user.deliver(*more)
             ran = suffice("mail", "sort", user.address(), "--json", "--yes", "--filter", mine, *user.options)
-            assert ran.code == 0, ran.err
+            # Without MOVE, a copy that the other client moved before it was verified is reported.
+            taken = extensions == NO_MOVE and "could not be moved: they are still in the inbox" in ran.err
+            assert ran.code == (3 if taken else 0), ran.err
     finally:
         stop.set()
         mover.join()

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import keyring
+import keyring.backend
 import pytest
+from imapclient import IMAPClient
 
 from suffice.mail import MailFilter
+from suffice.mail.imap import connection, folders
 from tests.cli.command import done, refused, suffice
 from tests.mail.imap.dovecot import PASSWORD, SPECIAL, User
+from tests.mail.recipes import terminal
 from tests.mail.samples import TOPICS, message
 
 pytestmark = pytest.mark.needs("imap")
@@ -240,3 +247,103 @@ def test_a_password_in_the_address_is_refused_and_not_repeated(mine: Path) -> No
     sentence = refused("mail", "sort", "imaps://ann:hunter2@localhost/INBOX", "--filter", mine, code=3)
     assert "hunter2" not in sentence
     assert "--password-command" in sentence
+
+
+def test_a_password_of_the_keyring_is_used(ann: User, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keyring.core.init_backend()  # so that the next line can be undone
+    monkeypatch.setattr(keyring.core, "_keyring_backend", Keys({("suffice", f"{ann.name}@127.0.0.1"): PASSWORD}))
+    ann.deliver(spam(1))
+    words = ("mail", "sort", ann.address(), "--json", "--filter", mine, *ann.options[2:])
+    assert len(done(*words).json["moved"]) == 1
+    monkeypatch.setattr(keyring.core, "_keyring_backend", Keys({}))
+    assert "there is no password" in refused(*words, code=3)
+
+
+class Keys(keyring.backend.KeyringBackend):  # type: ignore[misc]
+    """A keyring in memory."""
+
+    priority = 0.1
+
+    def __init__(self, passwords: dict[tuple[str, str], str]) -> None:
+        super().__init__()
+        self.passwords = passwords
+
+    def get_password(self, service: str, username: str) -> str | None:
+        return self.passwords.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        raise NotImplementedError
+
+    def delete_password(self, service: str, username: str) -> None:
+        raise NotImplementedError
+
+
+@pytest.mark.needs("posix")
+def test_a_password_is_asked_once_for_several_folders(ann: User, tmp_path: Path) -> None:
+    for folder in ("One", "Two"):
+        ann.deliver(ham(folder), folder=folder)
+    words = ["mail", "learn", "--ham", ann.address("One"), ann.address("Two"), "--filter", str(tmp_path / "new.db")]
+    command = [sys.executable, "-m", "suffice", *words, *ann.options[2:]]
+    environment = {**os.environ, "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
+    written = terminal.run(command, environment, answers={"Password of": PASSWORD + "\n"})
+    assert written.count("Password of") == 1
+    assert "learned 2 ham" in written
+    assert PASSWORD not in written
+
+
+@pytest.mark.parametrize("extensions", [FULL, NO_MOVE, PLAIN, (*FULL, "ESEARCH")], ids=str)
+def test_folders_with_many_messages_are_listed_and_moved_in_parts(
+    new_user: Callable[..., User], mine: Path, extensions: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folders, "NAMED", 2)
+    monkeypatch.setattr(folders, "SEARCHED", 3)
+    user = new_user(*extensions)
+    user.deliver(*map(spam, range(5)), *map(ham, range(5)))
+    with user.client() as client:
+        client.select_folder("INBOX")
+        client.add_flags([10], [rb"\Deleted"])
+    found = sort(user, mine)
+    assert (len(found["moved"]), found["kept"]) == (5, 4)
+    assert user.texts("Junk") == sorted(map(spam, range(5)))
+    assert sort(user, mine, "--undo", "LAST")["restored"] == 5
+    assert user.texts("INBOX", "UNDELETED") == sorted([*map(spam, range(5)), *map(ham, range(4))])
+
+
+def test_a_spam_folder_that_the_server_does_not_mark_is_found_by_its_name(
+    new_user: Callable[..., User], mine: Path
+) -> None:
+    user = new_user(*PLAIN)
+    user.deliver(folder="Spam")
+    user.deliver(spam(1))
+    assert [each["folder"] for each in sort(user, mine)["moved"]] == ["Spam"]
+
+
+def test_a_folder_whose_name_cannot_be_decoded_is_skipped_with_a_reason(
+    ann: User, mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = IMAPClient.list_folders
+    more = [((rb"\HasNoChildren",), b".", name) for name in (b"R&D", "Café".encode())]
+    ann.deliver(spam(1))
+    monkeypatch.setattr(IMAPClient, "list_folders", lambda self: listed(self) + more)
+    found = sort(ann, mine)
+    assert len(found["moved"]) == 1
+    assert [each["where"] for each in found["skipped"]] == ["R&D", r"Caf\xc3\xa9"]
+    assert "modified UTF-7" in found["skipped"][0]["why"]
+
+
+def test_a_missing_folder_is_refused_with_the_names_of_those_that_exist(ann: User, mine: Path) -> None:
+    ann.deliver(ham(1), folder="Friends")
+    for words in (("sort", ann.address("Freinds")), ("learn", ann.address("Freinds"), "--ham")):
+        sentence = refused("mail", *words, "--filter", mine, *ann.options, code=3)
+        assert "there is no folder 'Freinds' on 127.0.0.1: it has Friends, INBOX" in sentence
+
+
+def test_the_wrong_kind_of_port_is_explained(ann: User, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "CONNECT_TIMEOUT", 0.5)
+    words = ("--filter", mine, *ann.options)
+    assert "write imap://" in refused("mail", "sort", ann.address(port=ann.server.starttls_port), *words, code=3)
+    assert "write imaps://" in refused("mail", "sort", ann.address().replace("imaps", "imap"), *words, code=3)
+
+
+def test_commands_that_read_files_say_what_reads_a_server(ann: User, mine: Path) -> None:
+    assert "learn and sort" in refused("mail", "classify", ann.address(), "--filter", mine, code=3)

@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 
 from suffice.mail import MailFilter
+from suffice.mail.imap.address import ImapAddress
+from suffice.mail.imap.connection import ImapConnection
+from suffice.mail.imap.credentials import Credentials
 from tests.mail.imap.dovecot import Dovecot, User
 from tests.mail.imap.test_sort import FULL, PLAIN, ham, spam
 from tests.mail.recipes.servers import wait
@@ -94,3 +97,27 @@ def test_a_wrong_password_ends_the_watch_at_once(ann: User, mine: Path) -> None:
     assert ran.returncode == 3
     assert "refused the login" in ran.stderr
     assert "wrong" not in ran.stderr
+
+
+def test_a_message_that_keeps_the_connection_open_is_no_change(mine: Path) -> None:
+    require("imap")
+    server = Dovecot(more="imap_idle_notify_interval = 1s")
+    try:
+        user = server.new_user()
+        credentials = Credentials(f"cat {server.place / 'password'}")
+        with ImapConnection(ImapAddress.parse(user.address()), credentials, str(server.certificate)) as connection:
+            connection.select("INBOX")
+            connection.begin_idle()
+            assert not connection.wait(2.0)
+            user.deliver(ham(1))
+            assert connection.wait(20.0)
+            connection.call(connection.client.idle_done)
+    finally:
+        server.remove()
+
+
+def test_a_missing_folder_ends_the_watch(ann: User, mine: Path) -> None:
+    words = ["mail", "sort", ann.address("Nowhere"), "--watch", "--filter", str(mine), *ann.options]
+    ran = subprocess.run([sys.executable, "-c", SHORT, *words], capture_output=True, text=True, timeout=30, check=False)
+    assert ran.returncode == 3
+    assert "there is no folder 'Nowhere'" in ran.stderr

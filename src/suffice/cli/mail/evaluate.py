@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,56 @@ if TYPE_CHECKING:
 _AFTER = (500, 2000)
 
 
+@dataclass(frozen=True)
+class _Judge:
+    """One side of a comparison: a new filter that learns, or the file of one that does not."""
+
+    train: Any
+    cuts: tuple[float, float] | None = None  # None: those of the file, or the defaults
+    path: str | None = None
+
+    def evaluate(self, corpus: Corpus, shuffles: int) -> list[Outcome]:
+        """Return the outcome of each order; a filter that does not learn has the same in all."""
+        from suffice.mail import MailFilter
+        from suffice.mail.evaluation import evaluate_orders, judge_corpus, shuffle_order
+        from suffice.mail.verdict import CUTS
+
+        if self.path is not None:
+            with MailFilter(self.path) as mail:
+                return [judge_corpus(corpus, mail, self.cuts)] * max(shuffles, 1)
+        orders = [shuffle_order(corpus, seed) for seed in range(shuffles)] or [list(range(len(corpus)))]
+        return evaluate_orders(corpus, orders, train=self.train, cuts=self.cuts or CUTS)
+
+    def changed(self, text: str) -> _Judge:
+        """Return the other side: the file of a filter, or this side with other settings, as NAME=VALUE,NAME=VALUE."""
+        from suffice.mail.verdict import CUTS, check_cuts
+
+        if "=" not in text:
+            return replace(self, path=text)
+        low, high = self.cuts or CUTS
+        other = self
+        for item in text.split(","):
+            name, _, value = item.strip().partition("=")
+            if name == "train" and value in ("all", "error", "near") and self.path is None:
+                other = replace(other, train=value)
+            elif name in ("ham-cut", "spam-cut") and _is_number(value):
+                low, high = (float(value), high) if name == "ham-cut" else (low, float(value))
+                other = replace(other, cuts=(low, high))
+            else:
+                known = "ham-cut=P, spam-cut=P" + ("" if self.path else " and train=all, error or near")
+                raise click.UsageError(f"--against {item.strip()!r} is neither the file of a filter nor one of {known}")
+        check_cuts(other.cuts or CUTS)
+        return other
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 @click.command("evaluate", cls=ClassCommand)
 @click.argument("index", required=False, type=click.Path(), metavar="[INDEX|FOLDER]")
 @class_options
@@ -33,11 +84,15 @@ _AFTER = (500, 2000)
     help="Also evaluate N random orders: mean and standard deviation.",
 )
 @which_option
+@click.option("--ham-cut", type=float, help="A message is ham below this probability of spam. [default: 0.3]")
+@click.option("--spam-cut", type=float, help="A message is spam from this probability of spam on. [default: 0.9]")
 @click.option(
-    "--ham-cut", type=float, default=0.3, show_default=True, help="A message is ham below this probability of spam."
+    "--filter", "path", type=click.Path(readable=False), metavar="FILE", help="Judge by this filter, which learns none."
 )
 @click.option(
-    "--spam-cut", type=float, default=0.9, show_default=True, help="A message is spam from this probability of spam on."
+    "--against",
+    metavar="FILE|SETTINGS",
+    help="Compare with another filter, or with other settings, such as train=error,spam-cut=0.99, message by message.",
 )
 @click.option(
     "--plot", type=click.Path(), metavar="FILE", help="Plot the ROC curve and the learning curve (.svg, .png, .pdf)."
@@ -53,8 +108,10 @@ def evaluate_command(
     folds: int | None,
     shuffles: int | None,
     train: Any,
-    ham_cut: float,
-    spam_cut: float,
+    ham_cut: float | None,
+    spam_cut: float | None,
+    path: str | None,
+    against: str | None,
     plot: str | None,
     calibration: str | None,
     as_json: bool,
@@ -63,34 +120,80 @@ def evaluate_command(
     """Measure error rates on labelled mail. A new filter judges each message, then learns it, in order.
 
     INDEX is a file with a class and a path per line. A FOLDER has a folder of mail for each class. Your own filter is
-    neither read nor changed.
+    neither read nor changed, unless --filter names it to be read.
     """
     from suffice.mail.evaluation import cross_validate, evaluate_online, evaluate_stream, extract_corpus
-    from suffice.mail.verdict import check_cuts
+    from suffice.mail.verdict import CUTS, check_cuts
 
-    cuts = check_cuts((ham_cut, spam_cut))
+    cuts = check_cuts((CUTS[0] if ham_cut is None else ham_cut, CUTS[1] if spam_cut is None else spam_cut))
+    own_cuts = None if ham_cut is None and spam_cut is None else cuts
     if folds is not None and (shuffles is not None or train != "all"):
         raise click.UsageError("--folds cannot be combined with --shuffles or --train")
+    if (path is not None or against is not None) and folds is not None:
+        raise click.UsageError("--folds cannot be combined with --filter or --against")
+    if path is not None and (train != "all" or (shuffles is not None and against is None)):
+        raise click.UsageError("--filter cannot be combined with --train or --shuffles: it learns nothing here")
+    if against is not None and (plot is not None or calibration is not None):
+        raise click.UsageError("--against cannot be combined with --plot or --calibration")
+    judge = _Judge(train, own_cuts, path)
+    other = judge.changed(against) if against is not None else None
     _check_plots(plot, calibration)
     skipped: list[Skipped] = []
     more: list[Outcome] = []
     pairs, classes, total = _read_mail(index, spam, ham, others, skipped)
     with show_progress(pairs, total, quiet=quiet or as_json, doing="judging") as pairs:
-        if folds is None and shuffles is None:
+        if folds is None and shuffles is None and path is None and against is None:
             outcome, counts = evaluate_stream(pairs, classes, train=train, cuts=cuts)
         else:
             corpus = extract_corpus(pairs)
-            if folds:
+            counts = {name: corpus.labels.count(k) for k, name in enumerate(corpus.classes)}
+            if other is not None:
+                _compare(corpus, counts, (judge, other), shuffles or 0, skipped, as_json, quiet)
+                return
+            if path is not None:
+                (outcome,) = judge.evaluate(corpus, 1)
+            elif folds:
                 outcome = cross_validate(corpus, folds, cuts=cuts)
             else:
                 outcome = evaluate_online(corpus, train=train, cuts=cuts)
             more = _evaluate_shuffles(corpus, shuffles or 0, train, cuts)
-            counts = {name: corpus.labels.count(k) for k, name in enumerate(corpus.classes)}
     if as_json:
         write_json(_as_dict(counts, outcome, more, folds, skipped))
     else:
         _print(counts, outcome, more, folds, skipped, quiet)
     _plot(outcome, plot, calibration)
+
+
+def _compare(
+    corpus: Corpus,
+    counts: dict[str, int],
+    sides: tuple[_Judge, _Judge],
+    shuffles: int,
+    skipped: list[Skipped],
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Print the measures of two filters or settings on the same messages, and the intervals of their differences."""
+    from suffice.cli.output import counted, print_line, show_table
+    from suffice.mail.comparison import compare_outcomes
+
+    first, second = (side.evaluate(corpus, shuffles) for side in sides)
+    found = compare_outcomes(first, second)
+    if as_json:
+        differences = [each._asdict() for each in found]
+        write_json({"messages": len(corpus), "classes": counts, "differences": differences, **_skipped_dict(skipped)})
+        return
+    parts = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+    orders = f", mean of {counted(shuffles, 'shuffle')}" if shuffles else ""
+    print_line(f"{counted(len(corpus), 'message')} ({parts}), paired{orders}")
+    show_table(
+        ["", "first", "second", "second - first", "95 % interval"],
+        [
+            [name, f"{a:.4g}", f"{b:.4g}", f"{gap:+.3g}", f"{low:+.3g} to {high:+.3g}"]
+            for name, a, b, gap, (low, high) in found
+        ],
+    )
+    _remark_skipped(skipped, quiet)
 
 
 def _check_plots(*paths: str | None) -> None:
@@ -217,9 +320,17 @@ def _print(
             columns = ["messages seen", "(1-ROCA)% so far", "ham lost since", "spam missed since"]
             points = [[int(k), f"{r:.4g}", int(h), int(s)] for k, r, h, s in zip(*curve, strict=True)]
             show_table(columns, points, "learning curve")
+    _remark_skipped(skipped, quiet)
+
+
+def _remark_skipped(skipped: list[Skipped], quiet: bool) -> None:
     if not quiet:
         for one in skipped[:10]:
             print_remark(f"skipped {one.where}: {one.why}")
+
+
+def _skipped_dict(skipped: list[Skipped]) -> dict[str, Any]:
+    return {"skipped": [{"where": each.where, "why": each.why} for each in skipped]}
 
 
 def _as_dict(
@@ -235,7 +346,7 @@ def _as_dict(
             {"said": float(p), "was_spam": float(o), "messages": int(n)}
             for p, o, n in zip(*outcome.calibration_curve(10), strict=True)
         ],
-        "skipped": [{"where": each.where, "why": each.why} for each in skipped],
+        **_skipped_dict(skipped),
     }
     if more:
         names = [name for name, _, _ in _measures(outcome, folds)]

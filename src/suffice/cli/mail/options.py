@@ -6,6 +6,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -68,6 +69,7 @@ def connect_imap(address: str, password_command: str | None, token_command: str 
     return ImapConnection(ImapAddress.parse(address), Credentials(password_command, token_command, ask), ca_file)
 
 
+@cache
 def _ask_password(question: str) -> str:
     answer: str = click.prompt(question, hide_input=True, err=True)
     return answer

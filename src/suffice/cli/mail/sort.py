@@ -121,7 +121,7 @@ class _ImapSorting:
             finish_moves(ledger)
         is_first = "" not in ledger.known_files(INBOX)
         confirm = _confirm if is_first and not self._yes and not options["dry_run"] else None
-        spam_folder = options["spam_folder"] or box.connection.find_special(r"\junk") or "Junk"
+        spam_folder = options["spam_folder"] or box.connection.find_junk() or "Junk"
         with _show_progress(box, options["quiet"] or options["as_json"]):
             found = _sort(self._chosen, box, ledger, anyway, confirm, **{**options, "spam_folder": spam_folder})
         if found.declined:
@@ -156,7 +156,7 @@ def _confirm(moves: list[Moved]) -> bool:
     if len(moves) <= UNASKED:
         return True
     for move in moves[:SHOWN]:
-        sys.stderr.write(f"spam (p={move.probability:.4f}) to {move.folder}  {printable(move.subject)}\n")
+        sys.stderr.write(printable(f"to {move.folder} (p={move.probability:.4f})  {move.subject}") + "\n")
     if len(moves) > SHOWN:
         sys.stderr.write(f"... and {len(moves) - SHOWN:,} more\n")
     if sys.stdin is None or not sys.stdin.isatty():
@@ -293,8 +293,8 @@ def _event_printer(dry_run: bool) -> Callable[[Any], None]:
     def print_event(event: Any) -> None:
         if isinstance(event, Moved):
             subject = f"  {event.subject}" if ";UID=" in event.where else ""  # a path can be opened, a UID cannot
-            what = f"{would}moved to {event.folder} (p={event.probability:.4f})  {printable(event.where + subject)}\n"
-            sys.stdout.write(what)
+            what = f"{would}moved to {event.folder} (p={event.probability:.4f})  {event.where}{subject}"
+            sys.stdout.write(printable(what) + "\n")
         elif isinstance(event, Learned):
             sys.stdout.write(f"{would}learned as {event.label}  {printable(event.where)}\n")
         else:

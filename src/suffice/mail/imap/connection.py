@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import ssl
 import time
 from collections.abc import Callable
@@ -13,11 +14,16 @@ from typing import Any, NamedTuple, TypeVar
 from suffice.mail.errors import MailError
 from suffice.mail.imap.address import ImapAddress
 from suffice.mail.imap.credentials import Credentials
-from suffice.mail.imap.errors import ConnectionLostError, LoginError
+from suffice.mail.imap.errors import ConnectionLostError, LoginError, RequestError
 
 #: Seconds to connect, and to wait for an answer.
 CONNECT_TIMEOUT, READ_TIMEOUT = 20, 120
+#: Names of the spam folder on servers that do not mark it.
+JUNK_NAMES = ("junk", "spam", "junk e-mail", "junk email", "junk mail", "bulk mail", "bulk")
+#: Answers during IDLE that mean a change of the folder, or the end of the connection; others keep it open.
+_CHANGES = {b"EXISTS", b"EXPUNGE", b"VANISHED", b"FETCH", b"BYE"}
 
+logging.getLogger("imapclient").addHandler(logging.NullHandler())  # it warns of answers that are not ASCII
 _Result = TypeVar("_Result")
 
 
@@ -59,6 +65,9 @@ class ImapConnection:
         self.address = address
         self._selected: str | None = None
         self._folders: dict[str, tuple[frozenset[str], str]] | None = None
+        #: Names of folders that are not valid in modified UTF-7.
+        self.malformed: list[str] = []
+        self._has_news = False  # whether a change was reported before IDLE began
         try:
             context = ssl.create_default_context(cafile=ca_file)
         except OSError as error:
@@ -67,6 +76,8 @@ class ImapConnection:
         try:
             self.call(lambda: credentials.login(self.client, address))
             self.capabilities = frozenset(each.decode().upper() for each in self.call(self.client.capabilities))
+            if "ID" in self.capabilities:  # some servers open no folder for clients without a name
+                self.call(lambda: self.client.id_({"name": "suffice"}))
         except (ConnectionLostError, LoginError, OSError):
             _shut_down(self.client)
             raise
@@ -78,9 +89,12 @@ class ImapConnection:
             raise ImportError("mail on a server needs IMAPClient: pip install 'suffice[imap]'") from None
         address, timeout = self.address, SocketTimeout(CONNECT_TIMEOUT, READ_TIMEOUT)
         is_encrypted = address.scheme == "imaps"
-        client = self.call(
-            lambda: IMAPClient(address.host, address.port, ssl=is_encrypted, ssl_context=context, timeout=timeout)
-        )
+        try:
+            client = self.call(
+                lambda: IMAPClient(address.host, address.port, ssl=is_encrypted, ssl_context=context, timeout=timeout)
+            )
+        except ConnectionLostError as error:
+            raise ConnectionLostError(f"{error}{_hint(str(error), is_encrypted)}") from None
         if not is_encrypted:
             try:
                 self.call(lambda: client.starttls(context))
@@ -103,7 +117,7 @@ class ImapConnection:
         except (IMAPClientAbortError, ProtocolError, OSError, EOFError) as error:
             raise ConnectionLostError(f"the connection to {host} failed: {error or type(error).__name__}") from None
         except IMAPClientError as error:
-            raise OSError(errno.EIO, str(error)) from None
+            raise RequestError(errno.EIO, str(error)) from None
         except (LookupError, TypeError, ValueError) as error:
             raise ConnectionLostError(f"an answer of {host} cannot be read: {error}") from None
 
@@ -124,27 +138,55 @@ class ImapConnection:
     def select(self, folder: str) -> Selected:
         """Select a folder anew, and return its state."""
         self._selected = None
-        state = self.call(lambda: _read_state(self.client.select_folder(folder)))
+        try:
+            state = self.call(lambda: _read_state(self.client.select_folder(folder)))
+        except OSError as error:
+            if folder == "INBOX" or folder in self.folders():
+                raise
+            known = ", ".join(sorted(self.folders()))
+            raise FileNotFoundError(f"there is no folder {folder!r} on {self.address.host}: it has {known}") from error
         self._selected = folder
         return state
 
     def ensure_selected(self, folder: str, validity: int) -> None:
         """Select a folder unless it is; raise OSError if its UIDs are not those that were listed."""
         if self._selected != folder and self.select(folder).validity != validity:
-            raise OSError(errno.ESTALE, f"the server renumbered the messages of {folder}: run again")
+            raise RequestError(errno.ESTALE, f"the server renumbered the messages of {folder}: run again")
 
     def folders(self) -> dict[str, tuple[frozenset[str], str]]:
         r"""Return the folders of the account: their attributes, such as ``\junk``, and the separator in names."""
         if self._folders is None:
-            self._folders = {
-                str(name): (frozenset(each.decode().lower() for each in attributes), (separator or b"").decode())
-                for attributes, separator, name in self.call(self.client.list_folders)
-            }
+            self._folders = {}
+            for attributes, separator, name in self.call(self._list_folders):
+                try:
+                    decoded = _decode_name(name)
+                except ValueError:
+                    self.malformed.append(ascii(name)[2:-1])
+                    continue
+                words = frozenset(each.decode().lower() for each in attributes)
+                before, _ = self._folders.get(decoded, (frozenset[str](), ""))
+                self._folders[decoded] = (before | words, (separator or b"").decode())
         return self._folders
 
-    def find_special(self, attribute: str) -> str | None:
-        r"""Return the folder with an attribute of RFC 6154, such as ``\junk``."""
-        return next((name for name, (attributes, _) in self.folders().items() if attribute in attributes), None)
+    def _list_folders(self) -> list[tuple[tuple[bytes, ...], bytes | None, Any]]:
+        """Return the folders with encoded names, which IMAPClient would decode all or none of."""
+        client = self.client
+        client.folder_encode = False
+        try:
+            found = client.list_folders()
+            if "SPECIAL-USE" in self.capabilities and not any(b"\\Junk" in words for words, _, _ in found):
+                # Servers may leave special uses out of plain lists (RFC 6154).
+                answers = client._raw_command_untagged(b"LIST", [b"(SPECIAL-USE)", b'""', b'"*"'], uid=False)
+                found += client._proc_folder_list(answers)
+        finally:
+            client.folder_encode = True
+        return list(found)
+
+    def find_junk(self) -> str | None:
+        r"""Return the folder of spam: that with the attribute ``\Junk`` (RFC 6154), or with a usual name."""
+        marked = (name for name, (attributes, _) in self.folders().items() if r"\junk" in attributes)
+        named = {name.removeprefix(self._prefix).lower(): name for name in self.folders()}
+        return next(marked, None) or next((named[each] for each in JUNK_NAMES if each in named), None)
 
     def resolve(self, name: str) -> str:
         """Return the full name of a folder, which need not exist.
@@ -173,11 +215,26 @@ class ImapConnection:
             self.call(lambda: self.client.subscribe_folder(folder))
         self._folders = None
 
+    def begin_idle(self) -> None:
+        """Begin to wait for changes of the selected folder; those that are reported before are kept."""
+        self.call(self._idle)
+
+    def _idle(self) -> None:
+        imap = self.client._imap
+        self._has_news = False
+        tag = self.client._idle_tag = imap._command("IDLE")
+        while imap._get_response() is not None:  # None is the continuation; other answers may come before it
+            if imap.tagged_commands[tag]:
+                raise ValueError(f"IDLE: {imap.tagged_commands.pop(tag)}")
+            self._has_news = True
+
     def wait(self, seconds: float) -> bool:
         """Wait in IDLE until the selected folder changes; return whether it did, or the connection must be checked."""
         began = time.monotonic()
         found = self.call(lambda: self.client.idle_check(seconds))
-        return bool(found) or time.monotonic() - began < seconds / 2  # at the end of a connection, it returns at once
+        if not found:
+            return self._has_news or time.monotonic() - began < seconds / 2  # at the end of a connection, at once
+        return self._has_news or any(_CHANGES.intersection(answer[:2]) for answer in found)
 
 
 def _read_state(found: dict[bytes, Any]) -> Selected:
@@ -190,3 +247,19 @@ def _shut_down(client: Any) -> None:
     """Close the socket, which may be closed already."""
     with suppress(OSError):
         client.shutdown()
+
+
+def _hint(why: str, is_encrypted: bool) -> str:
+    """Return what to do about a failed connection if the wrong kind of port is likely."""
+    if is_encrypted and "WRONG_VERSION_NUMBER" in why:
+        return "; the port is not encrypted from the start: write imap:// instead of imaps://, for STARTTLS"
+    if not is_encrypted and "timed out" in why:
+        return "; if the port is encrypted from the start, write imaps:// instead of imap://"
+    return ""
+
+
+def _decode_name(name: Any) -> str:
+    """Return the name of a folder from modified UTF-7; a name of digits is a number."""
+    from imapclient.imap_utf7 import decode
+
+    return str(decode(name.decode("ascii").encode())) if isinstance(name, bytes) else str(name)

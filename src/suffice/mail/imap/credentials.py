@@ -99,6 +99,8 @@ def _read_keyring(address: ImapAddress) -> str | None:
         return None
     try:
         found: str | None = keyring.get_password(SERVICE, f"{address.user}@{address.host}")
+    except keyring.errors.NoKeyringError:  # the package is installed, but the machine has none
+        return None
     except keyring.errors.KeyringError as error:
         raise LoginError(f"the keyring cannot be read: {error}") from None
     return found

@@ -9,3 +9,10 @@ class ConnectionLostError(Exception):
 
 class LoginError(Exception):
     """The server or the user's command for the password refused the login."""
+
+
+class RequestError(OSError):
+    """The server refused a request, with NO or BAD."""
+
+    def __str__(self) -> str:
+        return str(self.strerror)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import errno
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from suffice.mail.batch_learning import split_batches
 from suffice.mail.imap.connection import ImapConnection, Selected
+from suffice.mail.imap.errors import RequestError
 from suffice.mail.mailboxes import LIMIT, Entry, Message, MessageGoneError, Skipped
 
 #: Messages whose sizes are fetched at once; messages that are fetched at once, and bytes of them, at most.
 SIZES, BATCH, BATCH_BYTES = 1000, 256, 1 << 24
+#: Messages of one search: the numbers of more could be longer than the longest line that imaplib reads, 1 MB.
+SEARCHED = 50_000
+#: Messages that one request names; servers limit the length of lines.
+NAMED = 500
 #: Attributes of folders that are not searched for moved messages: views of other folders, and what says nothing.
 _EXCLUDED = {
     *(r"\noselect", r"\nonexistent", r"\all", r"\flagged", r"\important"),
@@ -18,6 +25,8 @@ _EXCLUDED = {
 }
 #: Name of the server's inbox where another folder is sorted, which is INBOX to the ledger.
 _OTHER_INBOX = "INBOX of the server"
+#: Messages that may arrive while a folder is listed; a server's answer cannot take more memory than for these.
+_ARRIVALS = 1000
 
 
 class ImapFolder:
@@ -61,7 +70,9 @@ class ImapFolder:
 
     def _list(self, state: Selected) -> list[Entry]:
         """Return the messages by three searches, whose answers are short."""
-        uids, deleted, unseen = (self._search(word) for word in ("ALL", "DELETED", "UNSEEN"))
+        uids, deleted, unseen = (self._search_all(word, state.messages) for word in ("ALL", "DELETED", "UNSEEN"))
+        if state.messages > SEARCHED and len(uids) != state.messages:
+            raise RequestError(errno.EAGAIN, f"{self.name} changed while it was listed: run again")
         gone, new = set(deleted), set(unseen)
         return [
             Entry(
@@ -70,11 +81,30 @@ class ImapFolder:
                 ("" if uid in new else "S") + ("T" if uid in gone else ""),
                 uid in new,
             )
-            for uid in sorted(uids)
+            for uid in sorted(set(uids))
         ]
 
-    def _search(self, *words: str) -> list[int]:
-        return list(self.connection.call(lambda: self.connection.client.search(list(words))))
+    def _search_all(self, word: str, messages: int) -> list[int]:
+        """Return the UIDs of all messages that a word of SEARCH describes, in parts if there are many."""
+        if messages <= SEARCHED:
+            return self._search(word, limit=messages)
+        found: list[int] = []
+        for first in range(1, messages + 1, SEARCHED):
+            found += self._search(f"{first}:{min(messages, first + SEARCHED - 1)}", word, limit=SEARCHED)
+        return found
+
+    def _search(self, *words: str, limit: int) -> list[int]:
+        """Return the UIDs that a search finds; more than the limit are possible only if mail arrives meanwhile."""
+        client = self.connection.client
+        if "ESEARCH" not in self.connection.capabilities:
+            return list(self.connection.call(lambda: client.search(list(words))))
+        # The answer has ranges: a few bytes instead of a number for each message.
+        arguments = [b"RETURN", b"(ALL)", *(word.encode() for word in words)]
+        (answer,) = self.connection.call(
+            lambda: client._raw_command_untagged(b"SEARCH", arguments, response_name="ESEARCH")
+        )
+        ranges = re.search(rb" ALL ([0-9:,]+)", answer or b"")
+        return _expand(ranges[1].decode(), limit + _ARRIVALS) if ranges else []
 
     def state(self) -> Selected:
         """Select the folder, and return its state."""
@@ -123,7 +153,7 @@ class ImapFolder:
                 self._fetched |= self.fetch_texts([entry])
         data = self._fetched.pop(entry.key, None)
         if data is None:
-            raise MessageGoneError(2, "another program moved or deleted the message", entry.path)
+            raise MessageGoneError(errno.ENOENT, "another program moved or deleted the message", entry.path)
         return Message(data[:limit], entry.path)
 
     def fetch_texts(self, entries: Sequence[Entry]) -> dict[str, bytes]:
@@ -133,12 +163,12 @@ class ImapFolder:
         return {key: text for key, each in found.items() if (text := each.get(b"BODY[]<0>")) is not None}
 
     def _fetch(self, entries: Sequence[Entry], what: str) -> dict[str, Any]:
-        if not entries:
-            return {}
-        self._select_for(entries)
-        keys = {_uid(entry): entry.key for entry in entries}
-        found = self.connection.call(lambda: self.connection.client.fetch(list(keys), [what]))
-        return {keys[uid]: each for uid, each in found.items()}
+        found: dict[str, Any] = {}
+        for some, uids in _split(entries):
+            self._select_for(some)
+            answers = self.connection.call(lambda: self.connection.client.fetch(uids, [what]))  # noqa: B023
+            found |= {entry.key: answers[_uid(entry)] for entry in some if _uid(entry) in answers}
+        return found
 
     def _select_for(self, entries: Sequence[Entry]) -> None:
         self.connection.ensure_selected(self.name, int(entries[0].key.partition(".")[0]))
@@ -166,22 +196,22 @@ class ImapFolder:
         If the server has neither MOVE nor UIDPLUS, the messages are copied and marked as deleted; see
         :attr:`leaves_deleted`.
         """
-        if not entries:
-            return {}
-        self._select_for(entries)
-        uids = [_uid(entry) for entry in entries]
-        if "MOVE" in self.connection.capabilities:
-            copies = self._transfer(self.connection.client.move, uids, to)
-            is_told = "UIDPLUS" in self.connection.capabilities
-            moved = {uid: copies.get(uid) for uid in uids if uid in copies or not is_told}
-        else:
-            moved = self._copy(uids, to)
-            self.delete([entry for entry in entries if _uid(entry) in moved])
+        moved: dict[int, str | None] = {}
+        for some, uids in _split(entries):
+            self._select_for(some)
+            if "MOVE" in self.connection.capabilities:
+                copies = self._transfer(self.connection.client.move, uids, to)
+                is_told = "UIDPLUS" in self.connection.capabilities
+                moved |= {uid: copies.get(uid) for uid in uids if uid in copies or not is_told}
+            else:
+                copied = self._copy(uids, to)
+                self.delete([entry for entry in some if _uid(entry) in copied])
+                moved |= copied
         return {
             entry.key: (
                 Entry(f"{to.name};UID={moved[uid]}", moved[uid] or f"?{entry.key}", entry.flags, entry.new)
                 if (uid := _uid(entry)) in moved
-                else MessageGoneError(2, "another program moved or deleted the message", entry.path)
+                else MessageGoneError(errno.ENOENT, "another program moved or deleted the message", entry.path)
             )
             for entry in entries
         }
@@ -212,26 +242,25 @@ class ImapFolder:
             return {}
         copies = self._transfer(self.connection.client.copy, sorted(here), to)
         after = to.state()
-        listed = set(to._search("UID", f"{before.next_uid or 1}:*"))
+        listed = set(to._search("UID", f"{before.next_uid or 1}:*", limit=after.messages))
         expected = {int(key.partition(".")[2]) for key in copies.values()}
         is_complete = expected <= listed if copies else after.messages - before.messages >= len(here)
         if after.validity != before.validity or not is_complete:
-            raise OSError(5, f"the copies in {to.name} cannot be found: nothing was deleted")
+            raise RequestError(errno.EIO, f"the copies in {to.name} cannot be found: nothing was deleted")
         self.state()
         return {uid: copies.get(uid) for uid in here if uid in copies or not copies}
 
     def delete(self, entries: Sequence[Entry]) -> None:
         """Mark messages as deleted, and expunge them alone if the server can."""
-        if not entries:
-            return
-        self._select_for(entries)
-        client, uids = self.connection.client, [_uid(entry) for entry in entries]
-        self.connection.call(lambda: client.add_flags(uids, [rb"\Deleted"], silent=True))
-        if "UIDPLUS" in self.connection.capabilities:
-            self.connection.call(lambda: client.uid_expunge(uids))
+        client = self.connection.client
+        for some, uids in _split(entries):
+            self._select_for(some)
+            self.connection.call(lambda: client.add_flags(uids, [rb"\Deleted"], silent=True))  # noqa: B023
+            if "UIDPLUS" in self.connection.capabilities:
+                self.connection.call(lambda: client.uid_expunge(uids))  # noqa: B023
 
     def finish_move(self, entry: Entry, moved: Mapping[str, Entry]) -> bool:
-        """Return False: :func:`suffice.mail.imap.recovery.finish_moves` has completed interrupted moves."""
+        """Return False: :func:`suffice.mail.imap.ledger.finish_moves` has completed interrupted moves."""
         return False
 
     def sync(self) -> None:
@@ -255,9 +284,13 @@ class ImapFolder:
 
     def folders(self, targets: Iterable[str] = ()) -> dict[str, str]:
         """Return the other folders, without views of all mail, sent and deleted mail, and drafts."""
+        known = self.connection.folders()
+        why = "its name is not valid in modified UTF-7: rename the folder"
+        self.skipped = [Skipped(name, why) for name in self.connection.malformed]
+        self.connection.malformed = []
         return {
             _OTHER_INBOX if name == "INBOX" else name: name
-            for name, (attributes, _) in self.connection.folders().items()
+            for name, (attributes, _) in known.items()
             if name != self.name and not attributes & _EXCLUDED
         }
 
@@ -270,6 +303,13 @@ class ImapFolder:
 
 def _uid(entry: Entry) -> int:
     return int(entry.key.partition(".")[2])
+
+
+def _split(entries: Sequence[Entry]) -> Iterator[tuple[list[Entry], list[int]]]:
+    """Return messages in parts that one request can name, with their UIDs."""
+    for start in range(0, len(entries), NAMED):
+        some = list(entries[start : start + NAMED])
+        yield some, [_uid(entry) for entry in some]
 
 
 def _parse_copy_uids(answer: bytes, limit: int) -> dict[int, str]:

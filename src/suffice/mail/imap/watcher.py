@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable
 from threading import Event
 
@@ -53,7 +54,7 @@ def watch_imap_folder(
                         failures = refusals = 0
                         if box.state() == before:
                             _wait(connection, stop)
-            except BrokenPipeError:  # of standard output
+            except (BrokenPipeError, FileNotFoundError):  # of standard output; of the folder
                 raise
             except (ConnectionLostError, LoginError, OSError) as error:
                 failures += 1
@@ -71,8 +72,8 @@ def _wait(connection: ImapConnection, stop: Event) -> None:
     if "IDLE" not in connection.capabilities:
         stop.wait(POLL)
         return
-    connection.call(connection.client.idle)
-    waited = 0.0
-    while not stop.is_set() and waited < IDLE and not connection.wait(STEP):
-        waited += STEP
+    connection.begin_idle()
+    end = time.monotonic() + IDLE
+    while not stop.is_set() and time.monotonic() < end and not connection.wait(STEP):
+        pass
     connection.call(connection.client.idle_done)

@@ -116,7 +116,8 @@ def _existing(paths: Paths | str | os.PathLike[str]) -> list[str | Mailbox]:
         try:
             Path(name).stat()
         except (FileNotFoundError, NotADirectoryError, ValueError):
-            raise FileNotFoundError(f"there is no file or folder {name!r}") from None
+            server = ": of mail on a server, learn and sort read" if str(name).startswith(("imaps:", "imap:")) else ""
+            raise FileNotFoundError(f"there is no file or folder {name!r}{server}") from None
         except OSError:
             continue  # it exists; reading it reports the error
     return names
