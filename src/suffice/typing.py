@@ -73,8 +73,8 @@ TableLike: TypeAlias = Union[
 ]
 #: The name of a class, as in y.
 ClassLabel: TypeAlias = str | int | float | bool | np.generic
-#: The prior of each class: an array in the order of the classes, a dictionary from class to prior, or None.
-ClassPriors: TypeAlias = npt.ArrayLike | Mapping[Any, float] | None
+#: The prior of each class: an array in the order of the classes, a dictionary from class to prior, "laplace", or None.
+ClassPriors: TypeAlias = npt.ArrayLike | Mapping[Any, float] | Literal["laplace"] | None
 #: The weight of each class: a dictionary from class to weight, "balanced", or None.
 ClassWeight: TypeAlias = Mapping[Any, float] | Literal["balanced"] | None
 #: A seed or a generator of random numbers; None for numbers that differ at every call.

@@ -440,35 +440,42 @@ def weights(sample_weight: Any, rows: int) -> FloatArray | None:
     return column
 
 
-def priors(given: Any, labels: Labels, name: str = "priors") -> FloatArray:
-    """Return the user's class priors, (k,), in the order of the classes.
+def priors(given: Any, labels: Labels, name: str = "priors", rows: FloatArray | None = None) -> FloatArray:
+    """Return the user's class priors, (k,), in the order of the classes; "laplace": the smoothed shares of their rows.
 
     Examples
     --------
     >>> priors({"spam": 0.2, "ham": 0.8}, Labels.of(["ham", "spam"]))
     array([0.8, 0.2])
+    >>> priors("laplace", Labels.of(["ham", "spam"]), rows=np.array([3.0, 0.0]))
+    array([0.8, 0.2])
     """
+    if isinstance(given, str):
+        if given != "laplace" or rows is None:
+            also = "'laplace', " if rows is not None else ""
+            raise ValueError(f"{name} must be {also}an array, a dictionary or None; got {given!r}")
+        return shares(labels, rows + 1.0)
     if isinstance(given, Mapping):
         missing = [label for label in labels if label not in given]
         strange = [label for label in given if label not in set(labels)]
         if missing or strange:
             raise ValueError(f"{name} must name the classes {list(labels)!r}; got {list(given)!r}")
         given = [given[label] for label in labels]
-    shares = np.asarray(given, dtype=np.float64)
-    if shares.shape != (len(labels),):
+    found = np.asarray(given, dtype=np.float64)
+    if found.shape != (len(labels),):
         raise ValueError(
-            f"Number of priors must match number of classes: {name} has shape {shares.shape} for the "
+            f"Number of priors must match number of classes: {name} has shape {found.shape} for the "
             f"{len(labels)} classes {list(labels)!r}"
         )
-    if not (shares >= 0).all():
-        place = int(np.argmax(~(shares >= 0)))
+    if not (found >= 0).all():
+        place = int(np.argmax(~(found >= 0)))
         raise ValueError(
-            f"Priors must be non-negative: {name}[{place}], of {labels.names[place]!r}, is {shares[place]:g}"
+            f"Priors must be non-negative: {name}[{place}], of {labels.names[place]!r}, is {found[place]:g}"
         )
-    total = float(shares.sum())
+    total = float(found.sum())
     if not abs(total - 1) <= 1e-8:
         raise ValueError(f"The sum of the priors should be 1: {name} must sum to 1; yours sum to {total:g}")
-    return shares
+    return found
 
 
 def classes_array(labels: Labels, like: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:

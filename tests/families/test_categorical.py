@@ -47,9 +47,11 @@ def test_extreme_log_ratios(eta):
     assert (np.diagonal(Categorical.variance(eta)) > 0).all()
 
 
-def test_the_largest_code_says_how_many_categories():
-    assert Categorical.sufficient([0, 2]).tolist() == [[1, 0], [0, 0]]
-    assert Categorical.sufficient([0, 0]).shape == (2, 0)
+def test_codes_do_not_say_how_many_categories():
+    with pytest.raises(ValueError, match="categories must be given"):
+        Categorical.sufficient(1)
+    with pytest.raises(ValueError, match=r"y\[1\] is 4"):
+        Categorical.sufficient([0, 4], categories=3)
     assert Categorical.sufficient([0, 1], categories=4).tolist() == [[1, 0, 0], [0, 1, 0]]
 
 

@@ -27,6 +27,7 @@ from suffice.discriminative.summary import Summary
 from suffice.estimator import (
     ClassifierInPartsMixin,
     accuracy_in_parts,
+    coefficients_html,
     keeps_precision,
     read_parameters,
     row_wise,
@@ -147,6 +148,18 @@ class LinearPredictor(PenalisedModel, Stored, BaseEstimator):  # type: ignore[mi
         names = getattr(self, "feature_names_in_", None)
         features = [f"x{place}" for place in range(self.n_features_in_)] if names is None else [str(n) for n in names]
         return ["intercept", *features] if self._params.fit_intercept else features
+
+    def _fitted_html(self) -> str:
+        theta, classes = self.theta_, getattr(self, "classes_", ())
+        columns = ["coefficient"]
+        if theta.shape[1] > 1:
+            named = len(classes) == theta.shape[1]
+            columns = [str(classes[place]) if named else f"predictor {place}" for place in range(theta.shape[1])]
+        solution = getattr(self, "solution_", None)
+        remarks = []
+        if solution is not None:
+            remarks = [f"{'Converged' if solution.converged else 'Not converged'}: {solution.reason}"]
+        return coefficients_html(self._names(), theta, columns, remarks)
 
     @abstractmethod
     def _inference(self) -> Inference:

@@ -41,12 +41,13 @@ from suffice.discriminative.inference import (
     note_on_ridge,
     notes_on_rows,
 )
-from suffice.discriminative.intervals import PredictorVariance, check_of, critical_value
+from suffice.discriminative.intervals import check_of, critical_value
 from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.normal_equations import LeastSquares, Penalty, products_of, solve_normal_equations
 from suffice.discriminative.objective import NegativeLogLikelihood, predictors_of
 from suffice.discriminative.orthogonal import are_dependent, solve_by_rows
 from suffice.discriminative.robust import robust_covariance
+from suffice.discriminative.theta_covariance import PredictorVariance
 from suffice.estimator import ReadFromStatistics, is_same, keeps_precision, row_wise, scored_dataset
 from suffice.families import Response
 from suffice.kernels import Batch, Engine
@@ -57,6 +58,7 @@ from suffice.kernels.errors import NonFiniteError
 from suffice.kernels.libraries import beside
 from suffice.solvers import Solution, Step, StochasticGradient
 from suffice.solvers.auto import solver_of
+from suffice.solvers.base import thin_trace
 from suffice.solvers.gradient import diverged
 from suffice.solvers.linear_algebra import EPSILON, dependencies, flat
 from suffice.statistics import NormalEquations
@@ -298,6 +300,41 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
         value = sum(solution.value for solution in found)
         self.solution_ = replace(slowest, theta=self._found, gradient=gradient, value=value)
         self._solution = None
+
+    def objective(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None) -> NegativeLogLikelihood:
+        """Return what :meth:`fit` minimises over these rows, as a function of theta: J, to evaluate or to minimise.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows in memory, as for :meth:`fit`. They need not be those of the fit.
+
+        Returns
+        -------
+        NegativeLogLikelihood
+            ``value_gradient(theta)`` and ``value_gradient_hessian(theta)`` are J and its derivatives at theta, (p, t),
+            without terms that do not depend on theta. A solver minimises it: ``Newton().minimise(objective, start)``.
+
+        Examples
+        --------
+        >>> from suffice import LinearRegression
+        >>> X, y = [[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0]
+        >>> objective = LinearRegression().fit(X, y).objective(X, y)
+        >>> objective.value_gradient(np.zeros((2, 1))).gradient.ravel()  # the sum of (h(x) - y) x
+        array([ -9., -13.])
+        """
+        self._check_fitted()
+        if self._memory.targets != 1:
+            raise ValueError(f"the objective is of one target; y has {self._memory.targets}: fit each separately")
+        copied = copy.copy(self).set_params(**self._params.get_params(deep=False))
+        penalty = copied._penalty()
+        if np.any(penalty.l1) or penalty.positive:
+            what = "positive=True" if penalty.positive else copied._penalty_named()
+            raise ValueError(
+                f"the objective of a fit with {what} is not least squares with a ridge alone: leave it out"
+            )
+        rows = copied._rows(X, y, sample_weight)
+        return copied._likelihood(EncodedDataset.of_batch(_of_target(0, rows, None), copied._engine))
 
     def _likelihood(self, data: EncodedDataset, place: int = 0) -> NegativeLogLikelihood:
         """Return the penalised likelihood of the target at a place."""
@@ -864,7 +901,7 @@ class StreamedLeastSquares(LeastSquaresModel):
                 return self
             batches = self._encode(data, reset=first)
             more, observations = self._sum(batches, reset=first, aggregates=data.aggregates)
-            pace = self._pace
+            pace, trace = self._pace, getattr(getattr(self, "solution_", None), "trace", ())
             self._forget_the_rows()
             if first:
                 self._remember(more, observations)
@@ -872,11 +909,13 @@ class StreamedLeastSquares(LeastSquaresModel):
                 self._remember(self._memory + more, _changed(self._observations, observations, Observations.plus))
             if steps is not None:
                 self._pace = pace
-                self._step_through(batches.in_memory, steps, before)
+                self._step_through(batches.in_memory, steps, before, () if before is None else trace)
         return self
 
-    def _step_through(self, rows: Batch, steps: StochasticGradient, before: FloatArray | None) -> None:
-        """Make a stochastic gradient step for each row of a batch, in order."""
+    def _step_through(
+        self, rows: Batch, steps: StochasticGradient, before: FloatArray | None, trace: tuple[Step, ...]
+    ) -> None:
+        """Make a stochastic gradient step for each row of a batch, in order, and add a line to the trace."""
         shape = rows.features + int(self.fit_intercept), self._memory.targets
         theta = np.zeros(shape) if before is None else before
         pace = self._pace or Pace(float(steps.step or 0.0), steps.decay or 0.0, steps.power, steps.batch_rows)
@@ -889,6 +928,14 @@ class StreamedLeastSquares(LeastSquaresModel):
                 raise diverged(pace.step, "in this batch", 0.0, np.nan, likelihood.weight, pace.step / 16)
         self._found = np.concatenate([descent.theta for descent in found], axis=1)
         self._pace = replace(pace, first=pace.first + found[0].steps)
+        value = -sum(descent.log_likelihood for descent in found)
+        number = trace[-1].number + 1 if trace else 1
+        last = float(pace.size(max(self._pace.first - 1, 0)))
+        line = Step(float(number), value, float("nan"), 0.0, self._found.copy(), number, last)
+        reason = "partial_fit makes one step for each row: theta is near the optimum, not at it"
+        gradient = np.full_like(self._found, np.nan)
+        steps_made = thin_trace((*trace, line))
+        self.solution_ = Solution(self._found, value, gradient, False, reason, steps_made, weight=likelihood.weight)
         self._unread()
 
     def _check_sums(self, what: str) -> None:

@@ -23,6 +23,7 @@ from suffice.discriminative.local_fit import (
     Answer,
     LocalRows,
     LocalScorer,
+    QueryFit,
     beside,
     check_rows,
     log_expit,
@@ -31,6 +32,7 @@ from suffice.discriminative.local_fit import (
 )
 from suffice.estimator import FittedParameters, row_wise
 from suffice.families.links import array_namespace
+from suffice.html_fragments import fragment, table
 from suffice.kernels.libraries import joined
 from suffice.kernels.neighbourhood import Neighbourhood, Shape
 from suffice.statistics import Labels
@@ -255,6 +257,36 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         if self._params.family == "gaussian":
             return self._shaped(X, answer.value)
         return beside(X, self.classes_[(answer.value[:, 0] > 0).astype(np.intp)])
+
+    def _fitted_html(self) -> str:
+        facts = [("bandwidth", f"{self.bandwidth_:.5g}"), ("rows kept", f"{len(self._rows.targets):,}")]
+        return fragment(table([], facts))
+
+    def local_fit(self, query: VectorLike) -> QueryFit:
+        """Return the fit at one query: its theta, the weights of the rows, and the line (or curve) itself.
+
+        Parameters
+        ----------
+        query
+            The query, (d,); a number for one feature. For ``family="gaussian"`` and one target.
+
+        Examples
+        --------
+        >>> x = np.arange(5.0)[:, None]
+        >>> fit = LocallyWeightedRegression(bandwidth=1.0).fit(x, [0.0, 1.0, 2.0, 3.0, 8.0]).local_fit(1.0)
+        >>> fit.weights.round(2)
+        array([0.61, 1.  , 0.61, 0.14, 0.01])
+        >>> fit.theta.round(2), fit.predict([[1.0]]).round(2)  # intercept and slope; the line at the query
+        (array([-0.06,  1.07]), array([1.01]))
+        """
+        check_is_fitted(self)
+        _is_regressor(self)
+        if self._shape:
+            raise ValueError(f"local_fit is for one target; y has {self._rows.targets.shape[1]}")
+        x = validation.features(self, np.atleast_1d(np.asarray(query, dtype=np.float64))[None, :], reset=False)
+        check_rows(x)
+        neighbourhood = Neighbourhood(self._params.kernel, self.bandwidth_, self._params.degree)
+        return self._rows.fit_at(np.asarray(x, dtype=np.float64)[0], neighbourhood, float(self._params.l2))
 
     @available_if(_is_regressor)  # type: ignore[untyped-decorator]
     @row_wise("standard_error")

@@ -421,6 +421,35 @@ def log_expit(log_odds: FloatArray) -> FloatArray:
 _ASKED = 2000
 
 
+@dataclass(frozen=True, eq=False)
+class QueryFit:
+    """The fit of locally weighted regression at one query."""
+
+    query: FloatArray  #: (d,)
+    theta: FloatArray  #: (p,), of 1, the features and, for degree 2, their products: of x itself, not of x - query
+    weights: FloatArray  #: (n,), the kernel at each row, times the weight of the row
+    X: FloatArray  #: (n, d), the rows that the model keeps, in the order of the weights
+    y: FloatArray  #: (n,)
+    degree: int
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the line (or curve) of this fit at points, (n,)."""
+        return np.asarray(Neighbourhood(degree=self.degree).design(np.asarray(X, dtype=np.float64)) @ self.theta)
+
+
+def _about_zero(theta: FloatArray, query: FloatArray, neighbourhood: Neighbourhood) -> FloatArray:
+    """Return the coefficients of a polynomial in x, from those in x - query."""
+    d, found = len(query), theta.copy()
+    for column, (one, two) in enumerate(zip(*neighbourhood.pairs(d), strict=True)):
+        product = theta[1 + d + column]
+        found[1 + one] -= product * query[two]
+        found[1 + two] -= product * query[one]
+        found[0] += product * query[one] * query[two]
+    if neighbourhood.degree > 0:
+        found[0] -= theta[1 : 1 + d] @ query
+    return found
+
+
 @dataclass(frozen=True)
 class LocalRows:
     """Rows with their targets and weights, on their device."""
@@ -488,6 +517,26 @@ class LocalRows:
         if settings["family"] == "bernoulli":
             return Logistic(*what, settings["max_iter"], settings["tol"])
         return LeastSquares(*what, with_variance)
+
+    def fit_at(self, query: FloatArray, neighbourhood: Neighbourhood, l2: float) -> QueryFit:
+        """Return the least-squares fit at one query, (d,), with its weights."""
+        x = np.asarray(to_host(self.batch.x) if is_foreign(self.batch.x) else self.batch.x)
+        u = (x - query) / neighbourhood.bandwidth
+        log_kernel = neighbourhood.log_weight(np.sqrt((u * u).sum(axis=1)))
+        nearest = float(log_kernel.max())
+        if nearest == -np.inf:
+            raise ValueError(f"no row is within the bandwidth, {neighbourhood.bandwidth:g}, of the query: widen it")
+        design = neighbourhood.design(u)
+        root = np.sqrt(self.weight * np.exp(log_kernel - nearest))  # relative: far from all rows they underflow
+        places = np.arange(design.shape[1])
+        order = np.minimum(places, 1) + (places > u.shape[1])
+        scale = neighbourhood.bandwidth ** -order.astype(np.float64)
+        ridge = np.diag(np.sqrt(l2 * np.exp(min(-nearest, 600.0))) * scale)[1:]
+        rows = np.concatenate([design * root[:, None], ridge])
+        targets = np.concatenate([self.targets[:, 0] * root, np.zeros(len(ridge))])
+        about_query = scale * np.linalg.lstsq(rows, targets, rcond=_RANK)[0]
+        theta = _about_zero(about_query, query, neighbourhood)
+        return QueryFit(query, theta, self.weight * np.exp(log_kernel), x, self.targets[:, 0], neighbourhood.degree)
 
     def _beside(self, x: Any) -> Any:
         """Return queries in the array library of the rows, on their device."""

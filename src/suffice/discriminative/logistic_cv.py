@@ -19,7 +19,7 @@ from suffice.data.refusals import refused_in_parts
 from suffice.data.sample import take_rows
 from suffice.discriminative.logistic import LogisticRegression
 from suffice.discriminative.summary import Summary
-from suffice.estimator import check_parameters, read_parameters, write_parameters
+from suffice.estimator import FittedRepr, check_parameters, read_parameters, write_parameters
 from suffice.selection.rows import Index
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored, nest_contents, unnest_contents
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from suffice.typing import ClassWeight, MatrixLike, RandomState, VectorLike
 
 
-class LogisticRegressionCV(ClassifierMixin, Stored, BaseEstimator):  # type: ignore[misc]
+class LogisticRegressionCV(FittedRepr, ClassifierMixin, Stored, BaseEstimator):  # type: ignore[misc]
     """Logistic regression whose penalty is chosen by cross-validation.
 
     As scikit-learn's LogisticRegressionCV: in each fold, a path of penalties, each started from the optimum of the

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -94,7 +94,9 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
         return max(float(variance), about * float(mean) ** 2) or 1.0
 
     def supports(self, capability: Capability, theta: FloatArray) -> bool:
-        """Whether a method is available: products for one predictor, the dual for CSR rows in memory."""
+        """Whether a method is available: products for one predictor, the dual for CSR rows in memory, ..."""
+        if capability == "steps":
+            return self.data.batch is not None and self.free is None and not self.symmetric
         if capability == "hessian_product":
             return bool(theta.shape[1] == 1)
         if capability == "observed_hessian":
@@ -171,6 +173,20 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
         # The symmetric penalty is applied after the epoch, in one step as long as all steps together.
         length = float(pace.size(pace.first + np.arange(descent.steps)).sum())
         return descent._replace(theta=self._shrunk(descent.theta, length), mean=self._shrunk(descent.mean, length))
+
+    def steps(self, theta: FloatArray, order_seed: int | None, pace: Pace) -> Iterator[Descent]:
+        """Yield each step of an epoch by itself; for rows in memory."""
+        rows = self.data.batch
+        assert rows is not None
+        kernels: Any = self.data.engine_for_part(rows).kernels
+        order = rows.start + shuffled(rows.rows, order_seed)
+        for number, first in enumerate(range(0, len(order), pace.rows)):
+            chosen, here = order[first : first + pace.rows], replace(pace, first=pace.first + number)
+            step: Descent = kernels.descend(
+                rows, self.response, theta, self.intercept, chosen, here, self.l2 / self.weight
+            )
+            theta = step.theta
+            yield step
 
     def _has_dual(self) -> bool:
         rows = self.data.batch

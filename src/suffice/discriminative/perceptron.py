@@ -17,7 +17,7 @@ from suffice import monitoring, partitioned, validation
 from suffice.data import EncodedDataset, as_dataset
 from suffice.data.dataset import Piece, model_for_parts, no_rows
 from suffice.discriminative.class_weight import class_weights
-from suffice.estimator import ClassifierInPartsMixin, FittedParameters, keeps_precision, row_wise
+from suffice.estimator import ClassifierInPartsMixin, FittedParameters, coefficients_html, keeps_precision, row_wise
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.descent import Correction
@@ -25,6 +25,7 @@ from suffice.kernels.engine import engine_for
 from suffice.kernels.inputs import JOINT, Reading
 from suffice.kernels.libraries import named_classes
 from suffice.kernels.protocol import Kernels
+from suffice.solvers.base import Step, thin_trace
 from suffice.solvers.stochastic import shuffled
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
@@ -85,6 +86,11 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
         (1, d) for two classes, else (k, d).
     intercept_
         (1,) for two classes, else (k,).
+    theta_
+        The intercepts, where there are any, above the coefficients: (p, 1) for two classes, else (p, k).
+    trace_
+        The last theta, the loss and the step size of each epoch and each call of ``partial_fit``, thinned beyond
+        10,000; empty after a model is loaded.
     mistakes_
         Number of mistakes in each epoch.
     n_iter_
@@ -111,6 +117,7 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
     classes_: npt.NDArray[Any]
     n_features_in_: int
     mistakes_: list[int]
+    trace_: tuple[Step, ...]
     n_iter_: int
     separated_: bool
     why_: str
@@ -288,7 +295,7 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
         self.classes_ = validation.classes_array(labels, column)
         self._theta = np.zeros(shape) if theta is None else theta
         self._total, self._visits = np.zeros(shape), 0
-        self.mistakes_, self.n_iter_ = [], 0
+        self.mistakes_, self.n_iter_, self.trace_ = [], 0, ()
 
     def _epoch(self, data: EncodedDataset, seed: int | None) -> None:
         """Run one epoch over the rows, shuffled by a seed or in their order."""
@@ -299,6 +306,9 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
         self._loss = seen.loss
         self.mistakes_ = [*self.mistakes_, seen.mistakes]  # a new list: an interrupted epoch keeps the old one
         self.n_iter_ += 1
+        number = self.n_iter_
+        line = Step(float(number), seen.loss, float("nan"), 0.0, seen.theta.copy(), number, self.eta0)
+        self.trace_ = thin_trace((*self.trace_, line))
         self.separated_ = seen.mistakes == 0
         rest = "there were mistakes in the last epoch"
         self.why_ = "the rows are separated: the last epoch was without mistakes" if self.separated_ else rest
@@ -309,6 +319,24 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
     def _kept(self) -> FloatArray:
         """The theta of predictions, (p, t)."""
         return self._total / self._visits if self._params.average and self._visits else self._theta
+
+    @property
+    def theta_(self) -> FloatArray:
+        """The intercepts, where there are any, above the coefficients: (p, t)."""
+        self._labels_checked()
+        coef = np.atleast_2d(np.asarray(self.coef_, dtype=np.float64))
+        if not self._params.fit_intercept:
+            return coef.T
+        level = np.broadcast_to(np.asarray(self.intercept_, dtype=np.float64).ravel(), (len(coef),))
+        return np.concatenate([level[None, :], coef.T])
+
+    def _fitted_html(self) -> str:
+        names = getattr(self, "feature_names_in_", [f"x{place}" for place in range(self.n_features_in_)])
+        features = [str(name) for name in names]
+        names = ["intercept", *features] if self._params.fit_intercept else features
+        theta = self.theta_
+        columns = ["coefficient"] if theta.shape[1] == 1 else [str(label) for label in self.classes_]
+        return coefficients_html(names, theta, columns, [f"{self.n_iter_} epochs: {self.why_}"])
 
     def _shown(self) -> tuple[FloatArray, FloatArray]:
         """Return ``coef_`` and ``intercept_`` as they were learned."""
@@ -323,10 +351,7 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
     def _take_assigned(self) -> None:
         """Continue from coefficients that were changed after the fit."""
         if hasattr(self, "_theta") and self._is_assigned():
-            coef = np.atleast_2d(np.asarray(self.coef_, dtype=np.float64))
-            intercept = np.broadcast_to(np.asarray(self.intercept_, dtype=np.float64).ravel(), (len(coef),))
-            parts = [intercept[None, :], coef.T] if self._params.fit_intercept else [coef.T]
-            self._theta = np.concatenate(parts)
+            self._theta = self.theta_
             self._total, self._visits = np.zeros_like(self._theta), 0
 
     @row_wise("score")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import importlib
 import math
 from collections.abc import Callable, Sequence
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+from suffice.html_fragments import fragment, notes, table, title
 
 if TYPE_CHECKING:
     import pandas
@@ -88,12 +89,9 @@ class ResultTable:
         return [align([_format(name)(value) for value in column]) for name, column in self.columns.items()]
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in ["", *self.columns])
         cells = zip(*self._cells(), strict=True)
-        rows = "".join(html_row(name, row) for name, row in zip(self.names, cells, strict=True))
-        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-        return f"<div><p><b>{html.escape(self.title)}</b></p>{table}{notes}</div>"
+        rows = [(name, *row) for name, row in zip(self.names, cells, strict=True)]
+        return fragment(title(self.title), table(["", *self.columns], rows), notes(self.notes))
 
 
 def _format(name: str) -> Callable[[float], str]:
@@ -145,11 +143,6 @@ def align(texts: Sequence[str]) -> list[str]:
     before = max((len(whole) for whole, _, _ in parts), default=0)
     after = max((len(point + rest) for _, point, rest in parts), default=0)
     return [whole.rjust(before) + (point + rest).ljust(after) for whole, point, rest in parts]
-
-
-def html_row(name: str, cells: Sequence[str]) -> str:
-    """Return a row of a table as HTML."""
-    return f"<tr><th>{html.escape(name)}</th>{''.join(f'<td>{html.escape(cell.strip())}</td>' for cell in cells)}</tr>"
 
 
 def pad_column(head: str, cells: Sequence[str], pad: Any) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +11,12 @@ from suffice.discriminative.result_table import (
     data_frame,
     fixed,
     general,
-    html_row,
     pad_column,
     probability,
     significant,
     two_columns,
 )
+from suffice.html_fragments import fragment, notes, table, title
 
 if TYPE_CHECKING:
     import pandas
@@ -71,13 +70,8 @@ class Summary:
 
     def _repr_html_(self) -> str:
         fit = self.inference
-        facts = "".join(html_row(name, [value]) for name, value in _facts(fit))
-        *heads, interval = self._heads()
-        head = "".join(f"<th>{name}</th>" for name in ["", *heads]) + f'<th colspan="2">{interval}</th>'
-        rows = "".join(html_row(name, cells) for name, *cells in self._cells())
-        remarks = "".join(f"<p>{html.escape(remark)}</p>" for remark in self._remarks() if remark)
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-        return f"<div><p><b>{html.escape(fit.title)}</b></p><table>{facts}</table>{table}{remarks}</div>"
+        coefficients = table(["", *self._heads()], self._cells(), spread=True)
+        return fragment(title(fit.title), table([], _facts(fit)), coefficients, notes(self._remarks()))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as plain values: those of the fit, and under ``coefficients`` one entry per parameter."""

@@ -92,10 +92,22 @@ class Categorical(Simplex):
 
     @staticmethod
     def sufficient(y: npt.ArrayLike, categories: int | None = None) -> FloatArray:
-        """Return the one-hot vector without its last entry; k is one more than the largest code unless given."""
+        """Return the one-hot vector of y without its last entry, (..., categories - 1).
+
+        Examples
+        --------
+        >>> Categorical.sufficient([0, 1, 2], categories=3)
+        array([[1., 0.],
+               [0., 1.],
+               [0., 0.]])
+        """
         codes = np.asarray(y, dtype=np.int64)
-        free = (int(codes.max(initial=0)) + 1 if categories is None else categories) - 1
-        return np.asarray(codes[..., None] == np.arange(free), dtype=np.float64)
+        if categories is None:
+            raise ValueError(
+                f"categories must be given: the codes, up to {codes.max(initial=0)}, do not say how many there are"
+            )
+        require("y", codes, (codes >= 0) & (codes < categories), f"a code must be 0 to {categories - 1}")
+        return np.asarray(codes[..., None] == np.arange(categories - 1), dtype=np.float64)
 
     @classmethod
     def estimate(cls, statistics: CategoryCounts, alpha: npt.ArrayLike = 0.0) -> list[Self]:

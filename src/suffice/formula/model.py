@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,6 +47,7 @@ from suffice.formula.errors import FormulaError
 from suffice.formula.expressions import Call, Column, Expression, columns_of, parse_expression
 from suffice.formula.grammar import parse_formula
 from suffice.formula.transforms import Coding, Learner, LevelLearner, Scaling, Transform, find_level, learner_of
+from suffice.html_fragments import fragment, table, title
 from suffice.metrics import Evaluation
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
@@ -1029,11 +1029,8 @@ class FormulaModel(Stored):
         return "\n".join([f"FormulaModel: {self.formula} ({type(self.estimator_).__name__})", *lines, *more])
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th>{html.escape(name)}</th><td>{value:.5g}</td></tr>" for name, value in self.coefficients.items()
-        )
-        title = html.escape(f"{self.formula} ({type(self.estimator_).__name__})")
-        return f"<div><p><b>{title}</b></p><table>{rows}</table></div>"
+        rows = [(name, f"{value:.5g}") for name, value in self.coefficients.items()]
+        return fragment(title(f"{self.formula} ({type(self.estimator_).__name__})"), table(["", "coefficient"], rows))
 
     # The file.
 

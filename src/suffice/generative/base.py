@@ -26,6 +26,7 @@ from suffice.generative import em_unlabelled, leave_one_out
 from suffice.generative.conditional import Conditional, against_average, log_ratio, strongest
 from suffice.generative.explanation import Explanations
 from suffice.generative.joint import Joint, What, read_many
+from suffice.html_fragments import fragment, notes, table
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.engine import engine_for
@@ -67,6 +68,10 @@ class Tuned(NamedTuple):
 
 
 TEMPERATURE = Tuned((), 1.0)
+
+
+#: Most classes of a model that a notebook shows.
+_SHOWN_CLASSES = 20
 
 
 class SummedClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, BaseEstimator, ABC):  # type: ignore[misc]
@@ -774,11 +779,15 @@ class GenerativeClassifier(SummedClassifier):
             classes=self.classes_,
             against=self.classes_[place],
             features=self._feature_names(),
-            values=_shown(X),
+            values=self._explained_values(X, x),
             parts=[part / joint.temperature for part in parts],
             level=base / joint.temperature,
             log_prior=joint.log_prior,
         )
+
+    def _explained_values(self, X: Any, x: Any) -> Any:
+        """Return the cells as an explanation shows them, (n, d), of rows as given and as read."""
+        return _shown(X)
 
     def top_features(self, n: int = 10) -> dict[Any, list[tuple[str, float]]]:
         """Return the features with the largest log-odds for each class, per unit of the feature.
@@ -795,6 +804,13 @@ class GenerativeClassifier(SummedClassifier):
             label: [(str(names[j]), float(row[j])) for j in strongest(row, own)[:n]]
             for label, row, own in zip(self.classes_.tolist(), apart, theta.coef, strict=True)
         }
+
+    def _fitted_html(self) -> str:
+        lines = zip(self.classes_, self.joint_.prior, self.class_count_, strict=True)
+        rows = [(str(label), f"{prior:.4f}", f"{count:,.6g}") for label, prior, count in lines]
+        left = [f"... and {len(rows) - _SHOWN_CLASSES} more classes"] if len(rows) > _SHOWN_CLASSES else []
+        heads = ["class", "p(y)", "weight of its rows"]
+        return fragment(table(heads, rows[:_SHOWN_CLASSES]), notes([f"{self.n_features_in_:,} features", *left]))
 
     def _feature_names(self) -> npt.NDArray[Any]:
         names = getattr(self, "feature_names_in_", None)
@@ -861,12 +877,13 @@ class PriorsGiven(GenerativeClassifier):
         return weights
 
     def _prior_is_learned(self) -> bool:
-        return self._params.priors is None
+        return self._params.priors is None or isinstance(self._params.priors, str)
 
     def _prior(self, statistics: Any) -> FloatArray:
+        rows = self._class_weights(statistics)
         if self._params.priors is not None:
-            return validation.priors(self._params.priors, statistics.labels)
-        return validation.shares(statistics.labels, self._class_weights(statistics))
+            return validation.priors(self._params.priors, statistics.labels, rows=rows)
+        return validation.shares(statistics.labels, rows)
 
     @read_attribute
     def class_count_(self) -> FloatArray:

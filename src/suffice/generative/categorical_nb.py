@@ -51,7 +51,7 @@ class CategoricalNB(DiscreteNB):
     bins
         Cut measurements into this many bins of equally many rows, each counted by its weight, by the quantiles of the
         rows given to :meth:`fit` (of a sample, where they are in parts; of the first batch of :meth:`partial_fit`); or
-        a list of the inner edges of each feature's bins.
+        a list of the inner edges of each feature's bins (of one feature, the edges themselves).
 
     Attributes
     ----------
@@ -220,6 +220,18 @@ class CategoricalNB(DiscreteNB):
         conditional: Any = joint.conditional
         return x.into(conditional.vocabularies) if isinstance(x, Coded) else x
 
+    def _explained_values(self, X: Any, x: Any) -> Any:
+        shown = super()._explained_values(X, x)
+        if self._params.bins is None:
+            return shown
+        table = np.empty(x.codes.shape, dtype=object)
+        for j, edges in enumerate(self.bin_edges_):
+            ends = ["-inf", *(f"{edge:.6g}" for edge in edges), "inf"]
+            for i, code in enumerate(x.codes[:, j]):
+                cell = shown[i, j]
+                table[i, j] = None if code < 0 else f"{cell:.6g} in [{ends[code]}, {ends[code + 1]})"
+        return table
+
     def _as_given(self, rows: Any) -> Any:
         """Return the names of drawn codes; for bins, their numbers."""
         columns = [
@@ -349,7 +361,8 @@ def _named(counted: CategoryCounts, names: list[Labels]) -> NamedCategoryCounts:
 def _edges(bins: Any, values: FloatArray, weight: FloatArray | None) -> list[FloatArray]:
     """Return the inner edges of each feature's bins."""
     if not isinstance(bins, int | np.integer):
-        edges = [np.sort(np.asarray(each, dtype=np.float64)) for each in bins]
+        several = bins if np.ndim(bins[0]) or values.shape[1] != 1 else [bins]
+        edges = [np.sort(np.atleast_1d(np.asarray(each, dtype=np.float64))) for each in several]
         if len(edges) != values.shape[1]:
             raise ValueError(f"bins must list the edges of {values.shape[1]} features; got {len(edges)} lists")
         return edges

@@ -192,7 +192,7 @@ def _infer(column: Column) -> InferredKind:
     is_categorical = column.type in ("label", "mixed")
     cell_type: CellType = _CELL_TYPES[column.type]
     if cell_type == "number":
-        cells = cells.astype(np.float64)
+        cells = cells if cells.dtype.kind in "iu" else cells.astype(np.float64)
         cells = cells[np.isfinite(cells)]
         if known and not len(cells):
             return InferredKind("numeric")  # infinite cells are refused where they are read

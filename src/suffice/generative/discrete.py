@@ -13,6 +13,7 @@ from suffice.estimator import read_attribute
 from suffice.families.priors import check_alpha
 from suffice.generative.base import GenerativeClassifier, Tuned, check_smoothing
 from suffice.generative.conditional import Linear, narrowed
+from suffice.generative.event_models import FORCED
 from suffice.generative.joint import What
 from suffice.kernels.errors import NegativeCountError
 from suffice.kernels.libraries import is_sparse
@@ -21,7 +22,6 @@ from suffice.statistics.base import FloatArray
 from suffice.user_warnings import warn_user
 
 ALPHAS = tuple(float(alpha) for alpha in np.logspace(-4, 4, 33))
-FORCED = 1e-10  # what an alpha below it becomes, unless it is forced
 
 
 class DiscreteNB(GenerativeClassifier):
@@ -50,11 +50,12 @@ class DiscreteNB(GenerativeClassifier):
         return alpha
 
     def _prior_is_learned(self) -> bool:
-        return self._params.class_prior is None and bool(self._params.fit_prior)
+        given = self._params.class_prior
+        return isinstance(given, str) or (given is None and bool(self._params.fit_prior))
 
     def _prior(self, statistics: Any) -> FloatArray:
         if self._params.class_prior is not None:
-            return validation.priors(self._params.class_prior, statistics.labels, "class_prior")
+            return validation.priors(self._params.class_prior, statistics.labels, "class_prior", statistics.rows)
         if not self._params.fit_prior:
             return np.full(len(statistics.labels), 1 / len(statistics.labels))
         return validation.shares(statistics.labels, statistics.rows)

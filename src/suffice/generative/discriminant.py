@@ -64,7 +64,8 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         others) are then left out of a "tied" covariance, with a warning, as scikit-learn does; other covariances are
         refused.
     priors
-        The class priors, (k,), or a dictionary from class to prior; the classes' shares of the rows by default.
+        The class priors, (k,), or a dictionary from class to prior; by default the classes' shares of the rows,
+        "laplace" for these with one row more of each class.
     missing
         "em" to learn from rows with missing cells (NaN) by maximising the likelihood of what is known; None to refuse
         them. Predictions integrate missing cells out either way. What "em" keeps are expected sums: ``+`` adds them,

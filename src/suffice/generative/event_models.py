@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from suffice.families import Bernoulli, Poisson
+from suffice.families import Bernoulli, Multinomial, Poisson
 from suffice.generative.conditional import (
     Conditional,
     Contributions,
@@ -18,10 +18,14 @@ from suffice.generative.conditional import (
     log_without_zeros,
 )
 from suffice.kernels import Batch
+from suffice.kernels.array_blocks import to_host
 from suffice.kernels.inputs import JOINT, Reading
+from suffice.kernels.libraries import is_sparse
 from suffice.kernels.protocol import Kernels
-from suffice.statistics import Labels
+from suffice.statistics import EventCounts, Labels
 from suffice.statistics.base import FloatArray
+
+FORCED = 1e-10  # what an alpha below it becomes, unless it is forced
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +51,64 @@ class Presences(Linear):
         there = random.random((len(codes), self.family.p.shape[1])) < self.family.p[codes]
         cut = 0.0 if self.threshold is None else self.threshold
         return np.where(there, max(1, int(np.floor(cut)) + 1), min(0, int(np.floor(cut))))
+
+
+@dataclass(frozen=True, eq=False)
+class Words(Linear):
+    """The multinomial event model: a row is a sequence of words, drawn independently from its class's."""
+
+    family: Multinomial = field(kw_only=True)  # of batch shape (k,)
+    lengths: FloatArray = field(kw_only=True)  # (k,), the words of an average row
+
+    @classmethod
+    def of(cls, family: Multinomial, lengths: FloatArray) -> Words:
+        """Return the event model of these word probabilities."""
+        log_p, zero = log_without_zeros(family.p)
+        veto = None if zero is None else Linear(zero, np.zeros(len(zero)))
+        return cls(log_p, np.zeros(len(log_p)), None, None, veto, family=family, lengths=lengths)
+
+    @classmethod
+    def estimate(cls, statistics: EventCounts, alpha: FloatArray) -> Words:
+        """Return the event model of counts, smoothed by alpha, (d,)."""
+        rows = np.where(statistics.rows > 0, statistics.rows, 1.0)
+        return cls.of(Multinomial.estimate(statistics, alpha), statistics.counts.sum(axis=1) / rows)
+
+    def log_base(self, x: Any) -> FloatArray:
+        """Return the log of the multinomial coefficient: in how many orders the words can stand."""
+        import scipy  # slow to import, and few rows need it
+
+        if is_sparse(x):
+            totals = np.asarray(x.sum(axis=1)).reshape(-1)
+        else:
+            totals = np.nansum((x if isinstance(x, np.ndarray) else to_host(x)).astype(np.float64), axis=1)
+        return np.asarray(scipy.special.gammaln(totals + 1)) - log_factorials(x)
+
+    def sample(self, codes: npt.NDArray[np.int64], random: np.random.Generator, **how: Any) -> Any:
+        """Return word counts; the number of words is Poisson about the class's average, or ``length``."""
+        length = how.get("length")
+        totals = random.poisson(self.lengths[codes]) if length is None else np.broadcast_to(length, codes.shape)
+        return np.stack([random.multinomial(n, self.family.p[k]) for n, k in zip(totals, codes, strict=True)])
+
+
+def complement_weights(statistics: EventCounts, alpha: FloatArray, norm: bool = False) -> Linear:
+    """Return the scores of complement naive Bayes: how unlike a row is to all *other* classes.
+
+    Parameters
+    ----------
+    statistics
+        Counts of each class.
+    alpha
+        Smoothing of each feature, (d,).
+    norm
+        Whether each class's weights are divided by their sum.
+    """
+    others = statistics.counts.sum(axis=0) + alpha - statistics.counts
+    # A word of this class alone, unsmoothed: its weight is large, not infinite.
+    np.maximum(others, FORCED, out=others)
+    others /= others.sum(axis=1, keepdims=True)
+    logged = np.log(others, out=others)
+    weights = logged / logged.sum(axis=1, keepdims=True) if norm else np.negative(logged, out=logged)
+    return Linear(weights, np.zeros(len(weights)))
 
 
 @dataclass(frozen=True, eq=False)

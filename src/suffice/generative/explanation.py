@@ -13,6 +13,7 @@ import scipy
 
 from suffice.explain import ClassScores, Explanation
 from suffice.generative.conditional import log_ratio
+from suffice.html_fragments import notes
 from suffice.kernels.libraries import is_sparse
 from suffice.statistics.base import FloatArray
 
@@ -132,7 +133,7 @@ class Explanations(Sequence[Explanation]):
 
     def _repr_html_(self) -> str:
         shown = [f"<p>row {each.row}</p>\n{each.html_table(_CONTRIBUTIONS)}" for each in self[:_ROWS]]
-        return "\n".join([*shown, *(f"<p>{line}</p>" for line in self._rest())])
+        return "\n".join([*shown, notes(self._rest())])
 
     def _rest(self) -> list[str]:
         rest = len(self) - _ROWS

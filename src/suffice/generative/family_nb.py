@@ -46,7 +46,8 @@ class FamilyNB(PriorsGiven):
         A number of pseudo-observations at the feature's mean over all rows, added to each class: one number, one per
         feature, or "auto" to choose it by held-out rows.
     priors
-        The class priors, (k,), or a dictionary from class to prior; the classes' shares of the rows by default.
+        The class priors, (k,), or a dictionary from class to prior; by default the classes' shares of the rows,
+        "laplace" for these with one row more of each class.
     temperature, n_jobs, device
         As for :class:`GaussianNB`.
 

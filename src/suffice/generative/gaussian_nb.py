@@ -34,7 +34,8 @@ class GaussianNB(PriorsGiven):
     Parameters
     ----------
     priors
-        The class priors, (k,), or a dictionary from class to prior; the classes' shares of the rows by default.
+        The class priors, (k,), or a dictionary from class to prior; by default the classes' shares of the rows,
+        "laplace" for these with one row more of each class.
     var_smoothing
         The share of the largest feature variance that is added to all variances. For a feature whose own variance, over
         all rows, is less than a thousandth of the largest, it is that share of a thousand times its own.

@@ -68,7 +68,8 @@ class MixedNB(PriorsGiven):
     var_smoothing
         The smoothing of the variances of "numeric" columns, as for :class:`GaussianNB`.
     priors
-        The class priors, (k,), or a dictionary from class to prior; the classes' shares of the rows by default.
+        The class priors, (k,), or a dictionary from class to prior; by default the classes' shares of the rows,
+        "laplace" for these with one row more of each class.
     temperature
         Scores are divided by it: above 1, posteriors are less extreme; "auto" calibrates it on held-out rows.
     n_jobs

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from suffice.estimator import read_attribute
-from suffice.families import Multinomial
 from suffice.generative import leave_one_out
-from suffice.generative.conditional import Linear, log_factorials, log_without_zeros
-from suffice.generative.discrete import FORCED, EventNB
+from suffice.generative.conditional import Linear, log_without_zeros
+from suffice.generative.discrete import EventNB
+from suffice.generative.event_models import Words, complement_weights
 from suffice.generative.joint import Joint
 from suffice.kernels import Batch
-from suffice.kernels.array_blocks import to_host
-from suffice.kernels.libraries import is_sparse
 from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
 from suffice.statistics import EventCounts, Labels, Statistics
@@ -43,7 +39,8 @@ class MultinomialNB(EventNB):
     fit_prior
         Whether class priors are the classes' shares of the rows; uniform otherwise.
     class_prior
-        The priors, (k,), or a dictionary from class to prior.
+        The priors, (k,), or a dictionary from class to prior; "laplace" for the classes' shares of the rows with one
+        row more of each.
     temperature
         Scores are divided by it: above 1, posteriors are less extreme; "auto" calibrates it on held-out rows.
     n_jobs
@@ -117,9 +114,7 @@ class MultinomialNB(EventNB):
         return EventCounts.over(labels, True)
 
     def _conditional(self, statistics: Any) -> Words:
-        family = Multinomial.estimate(statistics, self._alpha(statistics.counts.shape[1]))
-        rows = np.where(statistics.rows > 0, statistics.rows, 1.0)
-        return Words.of(family, statistics.counts.sum(axis=1) / rows)
+        return Words.estimate(statistics, self._alpha(statistics.counts.shape[1]))
 
     def _linear(self, statistics: Any, columns: npt.NDArray[np.intp]) -> Linear | None:
         alpha = self._alpha(statistics.counts.shape[1])
@@ -228,14 +223,8 @@ class ComplementNB(MultinomialNB):
         if self.class_prior is not None:
             self._prior(statistics)  # raises where it does not fit the classes, though no prediction depends on it
         alpha = self._alpha(statistics.counts.shape[1])
-        others = statistics.counts.sum(axis=0) + alpha - statistics.counts
-        # A word of this class alone, unsmoothed: its weight is large, not infinite.
-        np.maximum(others, FORCED, out=others)
-        others /= others.sum(axis=1, keepdims=True)
-        logged = np.log(others, out=others)
-        weights = logged / logged.sum(axis=1, keepdims=True) if self._params.norm else np.negative(logged, out=logged)
-        level = np.zeros(len(weights))
-        return Joint(self._labels_of(statistics), np.ones(len(weights)), Linear(weights, level), self._temperature())
+        linear = complement_weights(statistics, alpha, bool(self._params.norm))
+        return Joint(self._labels_of(statistics), np.ones(linear.classes), linear, self._temperature())
 
     def _linear(self, statistics: Any, columns: npt.NDArray[np.intp]) -> Linear | None:
         return None
@@ -248,32 +237,3 @@ class ComplementNB(MultinomialNB):
 
     def _source(self) -> Joint:
         return self._generative(self.statistics_)
-
-
-@dataclass(frozen=True, eq=False)
-class Words(Linear):
-    """The multinomial event model: a row is a sequence of words, drawn independently from its class's."""
-
-    family: Multinomial = field(kw_only=True)  # of batch shape (k,)
-    lengths: FloatArray = field(kw_only=True)  # (k,), the words of an average row
-
-    @classmethod
-    def of(cls, family: Multinomial, lengths: FloatArray) -> Words:
-        """Return the event model of these word probabilities."""
-        log_p, zero = log_without_zeros(family.p)
-        veto = None if zero is None else Linear(zero, np.zeros(len(zero)))
-        return cls(log_p, np.zeros(len(log_p)), None, None, veto, family=family, lengths=lengths)
-
-    def log_base(self, x: Any) -> FloatArray:
-        """Return the log of the multinomial coefficient: in how many orders the words can stand."""
-        if is_sparse(x):
-            totals = np.asarray(x.sum(axis=1)).reshape(-1)
-        else:
-            totals = np.nansum((x if isinstance(x, np.ndarray) else to_host(x)).astype(np.float64), axis=1)
-        return np.asarray(scipy.special.gammaln(totals + 1)) - log_factorials(x)
-
-    def sample(self, codes: npt.NDArray[np.int64], random: np.random.Generator, **how: Any) -> Any:
-        """Return word counts; the number of words is Poisson about the class's average, or ``length``."""
-        length = how.get("length")
-        totals = random.poisson(self.lengths[codes]) if length is None else np.broadcast_to(length, codes.shape)
-        return np.stack([random.multinomial(n, self.family.p[k]) for n, k in zip(totals, codes, strict=True)])

@@ -32,7 +32,8 @@ class PoissonNB(EventNB):
     alpha
         A prior worth that many rows at a rate of 1: one number, one per feature, or "auto".
     priors
-        The class priors, (k,), or a dictionary from class to prior; the classes' shares of the rows by default.
+        The class priors, (k,), or a dictionary from class to prior; by default the classes' shares of the rows,
+        "laplace" for these with one row more of each class.
     temperature, n_jobs, device
         As for :class:`MultinomialNB`.
 

@@ -6,10 +6,9 @@ import numpy as np
 
 from suffice.generative.conditional import Conditional
 from suffice.generative.correlated import Correlated
-from suffice.generative.event_models import Arrivals, Categories, Presences
+from suffice.generative.event_models import Arrivals, Categories, Presences, Words
 from suffice.generative.family_nb import Members
 from suffice.generative.independent import Independent
-from suffice.generative.multinomial_nb import Words
 from suffice.generative.product import Texts
 from suffice.statistics.base import FloatArray
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, NoReturn, Protocol, Self, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
+from suffice.html_fragments import fragment, table, title
 from suffice.kernels.descent import Descent, Pace
 from suffice.monitoring import is_reported, report
 from suffice.statistics.base import FloatArray
@@ -36,7 +37,7 @@ ROUNDED = 1e-6
 IDLE = 3
 
 Capability = Literal[
-    "hessian", "observed_hessian", "hessian_diagonal", "hessian_product", "epoch", "dual", "sample", "columns"
+    "hessian", "observed_hessian", "hessian_diagonal", "hessian_product", "epoch", "steps", "dual", "sample", "columns"
 ]
 Product = Callable[[FloatArray], FloatArray]
 
@@ -71,6 +72,7 @@ class Objective(Protocol):
     ``"hessian_diagonal"``   :meth:`hessian_diagonal`                      ``TruncatedNewton``; the others for scales
     ``"hessian_product"``    :meth:`hessian_product`                       ``TruncatedNewton``
     ``"epoch"``              :meth:`SGDObjective.epoch`                    ``StochasticGradient``
+    ``"steps"``              :meth:`SGDObjective.steps`                    ``StochasticGradient``, for its trace
     ``"dual"``               :meth:`DualObjective.dual_ascent`             ``DualAscent``
     ``"sample"``             :meth:`SampledObjective.sample`               ``Auto``
     ``"columns"``            :meth:`ColumnObjective.columns`               ``CoordinateDescent``, from 2,000 parameters
@@ -154,6 +156,10 @@ class SGDObjective(Objective, Protocol):
 
         The result's ``log_likelihood`` is minus the sum of the rows' values, each before its own step.
         """
+
+    def steps(self, theta: FloatArray, order_seed: int | None, pace: Pace) -> Iterator[Descent]:
+        """Yield each step of :meth:`epoch` by itself."""
+        _raise_unsupported(self, "steps")
 
 
 class DualAscentResult(NamedTuple):
@@ -249,6 +255,7 @@ class Step(NamedTuple):
     seconds: float  #: since the solver was started
     theta: FloatArray | None = None  #: (p, t); None if a long trace dropped it
     number: int = 1  #: of the step, from 1: a long trace drops some steps
+    step: float = math.nan  #: step size, or the share of the Newton step; NaN at the start and where there is none
 
     @property
     def size(self) -> int:
@@ -279,8 +286,9 @@ class Solution:
     converged: bool
     reason: str  #: why the solver stopped
     trace: tuple[Step, ...] = field(default=(), repr=False)
-    """Every step with its theta. Above 10,000 steps every second one is dropped, repeatedly; above a million numbers in
-    all (8 MB), the theta of every second step. The first and the last step are always kept."""
+    """Every step with its theta, value, gradient and step size. Above 10,000 steps every second one is dropped,
+    repeatedly; above a million numbers in all (8 MB), the theta of every second step. The first and the last step are
+    always kept."""
     hessian: FloatArray | None = field(default=None, repr=False)
     """The (expected) Hessian of the objective at theta, (p t, p t), theta column by column, if known."""
     weight: float = field(default=1.0, repr=False)  #: the weight of the rows
@@ -299,6 +307,25 @@ class Solution:
     def n_steps(self) -> int:
         """The number of steps, including those that a long trace dropped."""
         return self.trace[-1].number if self.trace else 0
+
+    def _repr_html_(self) -> str:
+        facts = [
+            ("converged", f"{'yes' if self.converged else 'no'}: {self.reason}"),
+            ("value", f"{self.value:.8g}"),
+            ("largest gradient per row", f"{self.gradient_norm:.2g}"),
+            ("passes over the rows", f"{self.passes:g}"),
+        ]
+        shown = self.trace if len(self.trace) <= 12 else (*self.trace[:8], *self.trace[-4:])
+        rows = [
+            (str(number), f"{passes:.4g}", f"{value:.8g}", _blank_nan(norm), _blank_nan(step))
+            for passes, value, norm, _, _, number, step in shown
+        ]
+        heads = ["step", "passes", "value", "largest gradient per row", "step size"]
+        return fragment(title("Solution"), table([], facts), table(heads, rows) if rows else "")
+
+
+def _blank_nan(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.3g}"
 
 
 def gradient_norm(gradient: FloatArray, weight: float) -> float:
@@ -333,13 +360,20 @@ class Trace:
         """Return the empty trace of a solver that starts now."""
         return cls(objective.weight or 1.0, objective.n_rows)
 
-    def add(self, theta: FloatArray, value: float, gradient: FloatArray | None, passes: float = 1.0) -> float:
+    def add(
+        self,
+        theta: FloatArray,
+        value: float,
+        gradient: FloatArray | None,
+        passes: float = 1.0,
+        step: float = math.nan,
+    ) -> float:
         """Add and report a step and its passes; return the largest gradient per unit of weight, or NaN."""
         self.passes += passes
         self._number += 1
         norm = math.nan if gradient is None else gradient_norm(gradient, self.weight)
         seconds = time.perf_counter() - self.started
-        self.steps.append(Step(self.passes, value, norm, seconds, np.array(theta), self._number))
+        self.steps.append(Step(self.passes, value, norm, seconds, np.array(theta), self._number, step))
         self._numbers += theta.size
         if len(self.steps) > MOST_STEPS or self._numbers > MOST_NUMBERS:
             self.steps = list(thin_trace(self.steps))

@@ -74,22 +74,25 @@ class BatchGradient:
                 aim /= 10  # nearly collinear columns have small gradients far from the optimum
             if converged or step < 1e-300:
                 break
-            along = -step / (1 + self.decay * number) ** self.power / trace.weight * gradient
+            size = step / (1 + self.decay * number) ** self.power
+            along = -size / trace.weight * gradient
             next_value, next_gradient = objective.value_gradient(theta + along)
             if self.step is None and not _falls(value, next_value, -float(np.sum(along * gradient)), spread):
                 step /= 2
                 trace.passes += 1
                 continue
             theta, value, gradient = theta + along, next_value, next_gradient
-            trace.add(theta, value, gradient)
+            trace.add(theta, value, gradient, step=size)
             norm = scale.norm(gradient)
             if not np.isfinite(theta).all() or is_far_above(value, at_start, spread):
                 shorter = replace(self, step=None, max_iter=50)._descend(objective, start)[1]
                 raise diverged(step, f"after {number + 1} steps", at_start, value, trace.weight, shorter)
         converged = converged or (norm <= aim and is_near(objective, theta, gradient, self.tol, trace))
-        reason = f"all {self.max_iter} steps were made, and the largest scaled gradient is still {norm:.2g}"
         if converged:
             reason = f"the largest scaled gradient is no more than {self.tol:g}"
+        else:
+            reason = f"all {self.max_iter} steps were made, and the largest scaled gradient is still {norm:.2g}"
+            reason += scaling_advice(objective, theta, trace)
         steps = tuple(trace.steps)
         return Solution(theta, value, gradient, converged, reason, steps, weight=trace.weight), step
 
@@ -124,6 +127,26 @@ def is_near(objective: Objective, theta: FloatArray, gradient: FloatArray, tol: 
     return Convergence(_NEAR * tol, objective.weight, objective.unit).reached(decrement)
 
 
+def scaling_advice(objective: Objective, theta: FloatArray, trace: Trace) -> str:
+    """Return the condition number of the Hessian and what would lower it, for the reason of a slow descent; or ""."""
+    if theta.size > MANY or not objective.supports("hessian", theta):
+        return ""
+    hessian = objective.value_gradient_hessian(theta).hessian
+    trace.passes += 1
+    trace.steps[-1] = trace.steps[-1]._replace(passes=trace.passes)
+    diagonal = hessian.diagonal()
+    if not np.isfinite(hessian).all() or not (diagonal > 0).all():
+        return ""
+    before = float(np.linalg.cond(hessian))
+    after = float(np.linalg.cond(hessian / np.sqrt(np.outer(diagonal, diagonal))))
+    if before < _ILL_SCALED:
+        return ""
+    cure = f"scale the features to unit variance (then about {after:.2g})"
+    if after > before / 10:
+        cure = "columns are nearly collinear, which scaling does not change: use Newton's method"
+    return f"; the condition number of the Hessian is {before:.2g}, and gradient steps grow with it: {cure}"
+
+
 def largest_eigenvalue(
     objective: Objective, theta: FloatArray, gradient: FloatArray, trace: Trace, scale: GradientScale
 ) -> float:
@@ -148,6 +171,7 @@ def largest_eigenvalue(
 
 
 _SHORT = 1e-5  #: the step of a difference of gradients, in units of the predictor
+_ILL_SCALED = 1e3  #: from this condition number on, slow convergence is blamed on the scale of the features
 _NEAR = 100.0  #: tolerance of the root of the Newton decrement, relative to that of each gradient
 
 

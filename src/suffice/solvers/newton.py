@@ -80,7 +80,7 @@ class Newton:
             for _ in range(HALVINGS):
                 onward = theta + share * step
                 there = evaluate(onward)
-                trace.add(onward, there.value, there.gradient)
+                trace.add(onward, there.value, there.gradient, step=share)
                 falls = test.decreases(there.value, here.value, share * decrement)
                 share /= 2
                 if falls or share * decrement <= LEAST * test.slack(here.value):

@@ -132,7 +132,7 @@ def line_search(
     for _ in range(30):
         at = theta + share * step
         there = Point(*objective.value_gradient_hessian(at)) if hessian else Point(*objective.value_gradient(at))
-        trace.add(at, there.value, there.gradient)
+        trace.add(at, there.value, there.gradient, step=share)
         if not test.decreases(there.value, here.value, share * decrement):
             high = share
             decrease = here.value - there.value

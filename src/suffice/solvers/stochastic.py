@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from suffice.kernels.descent import Descent, Pace
 from suffice.solvers.base import SGDObjective, Solution, Trace, check_supports, gradient_norm
-from suffice.solvers.gradient import GradientScale, diverged, is_far_above, is_near, largest_eigenvalue
+from suffice.solvers.gradient import GradientScale, diverged, is_far_above, is_near, largest_eigenvalue, scaling_advice
 from suffice.statistics.base import FloatArray
 
 
@@ -58,6 +58,9 @@ class StochasticGradient:
         Whether to shuffle the rows for each epoch. Sorted rows need it.
     random_state
         Seed or generator of the shuffles; 0 by default. None for new ones at every fit.
+    trace_steps
+        Whether the trace also has each step of an epoch: the theta after it, and the value of its rows before it. For
+        rows in memory; each step is made twice, and slowly.
 
     Notes
     -----
@@ -85,6 +88,7 @@ class StochasticGradient:
     average: bool = True
     shuffle: bool = True
     random_state: int | np.random.Generator | None = 0
+    trace_steps: bool = False
 
     def __post_init__(self) -> None:
         Pace(1.0 if self.step is None else self.step, self.decay or 0.0, self.power, self.batch_rows)
@@ -93,7 +97,7 @@ class StochasticGradient:
 
     def minimise(self, objective: SGDObjective, start: FloatArray) -> Solution:
         """Return the result of the steps from a start, (p, t)."""
-        check_supports(self, objective, start, "epoch")
+        check_supports(self, objective, start, "epoch", *(("steps",) if self.trace_steps else ()))
         run = _Run(self, objective, np.array(start, dtype=np.float64))
         if run.has_converged():
             return run.solution(True, f"the largest scaled gradient was no more than {self.tol:g} at the start")
@@ -111,6 +115,7 @@ class StochasticGradient:
         if run.has_converged():
             return run.solution(True, f"the largest scaled gradient is no more than {self.tol:g}")
         reason = f"all {self.epochs} epochs are over, and the largest scaled gradient is still {run.norm:.2g}"
+        reason += scaling_advice(objective, run.theta, run._trace)
         return run.solution(False, reason)
 
 
@@ -165,11 +170,22 @@ class _Run:
             when = f"in epoch {number}"
             value = -descent.log_likelihood if descent.finite else math.nan
             raise diverged(self._pace.step, when, self._first.value, value, self._trace.weight, shorter)
+        if self._settings.trace_steps:
+            self._trace_steps(seed, descent)
         self._last = descent.theta
         self._mean = self._mean + (descent.mean - self._mean) * (2 / (number + 1))  # epoch e has weight e
         self._steps += descent.steps
-        self._trace.add(self.theta, -descent.log_likelihood, None, passes=0)
+        last = float(self._pace.size(np.array([self._steps - 1]))[0])
+        self._trace.add(self.theta, -descent.log_likelihood, None, passes=0, step=last)
         return -descent.log_likelihood
+
+    def _trace_steps(self, seed: int | None, descent: Descent) -> None:
+        """Add each step of an epoch, whose pass is counted already, to the trace."""
+        self._trace.passes -= 1
+        pace = replace(self._pace, first=self._steps)
+        for number, step in enumerate(self._objective.steps(self._last, seed, pace)):
+            size = float(pace.size(self._steps + number))
+            self._trace.add(step.theta, -step.log_likelihood, None, passes=1 / descent.steps, step=size)
 
     def evaluate(self) -> None:
         """Compute the value and gradient at the result."""
