@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial, wraps
 from inspect import signature
@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 import suffice
@@ -22,6 +23,7 @@ from suffice.data.dataset import Dataset, Piece, dataset_in_parts, model_for_par
 from suffice.data.frames import select_columns
 from suffice.families import Family
 from suffice.families.response import NAMED, PARAMETRIC
+from suffice.html_fragments import fragment, notes, table
 from suffice.kernels import Engine
 from suffice.kernels.engine import Execution
 from suffice.kernels.libraries import is_float32, to_float32
@@ -126,7 +128,54 @@ class _OwnParameters:
         return model
 
 
-class FittedParameters:
+class FittedRepr:
+    """Adds the numbers of a fitted model to scikit-learn's diagram of it in notebooks."""
+
+    def _fitted_html(self) -> str:
+        """Return the numbers of the fitted model as HTML; none by default."""
+        return ""
+
+    def _numbers_html(self) -> str:
+        try:
+            check_is_fitted(self)
+        except NotFittedError:
+            return ""
+        return self._fitted_html()
+
+    def _repr_html_inner(self) -> str:
+        parent: Any = super()
+        return str(parent._repr_html_inner()) + self._numbers_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        parent: Any = super()
+        bundle: dict[str, str] = parent._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._numbers_html()
+        return bundle
+
+
+#: Most rows and columns of the numbers of a model in a notebook.
+_MOST_SHOWN = 20, 6
+
+
+def coefficients_html(names: Sequence[str], theta: FloatArray, columns: Sequence[str], remarks: Sequence[str]) -> str:
+    """Return a theta, (p, t), as a table with the names of its rows and columns, and remarks below it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> "<td" in coefficients_html(["intercept"], np.array([[1.5]]), ["coefficient"], [])
+    True
+    """
+    rows, across = _MOST_SHOWN
+    lines = zip(names[:rows], theta[:rows], strict=True)
+    cells = [(name, *(f"{value:.5g}" for value in line[:across])) for name, line in lines]
+    left = [f"... and {len(theta) - rows} more rows"] if len(theta) > rows else []
+    left += [f"... and {len(columns) - across} more columns"] if len(columns) > across else []
+    return fragment(table(["", *columns[:across]], cells), notes([*left, *remarks]))
+
+
+class FittedParameters(FittedRepr):
     """A model whose parameters take effect when it learns: a fitted model does not change when a parameter is set.
 
     ``fit``, ``partial_fit``, ``forget`` and ``+`` copy the parameters. Predictions depend on these copies only,

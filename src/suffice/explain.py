@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from suffice.html_fragments import fragment
+
 if TYPE_CHECKING:
     from suffice.typing import ClassLabel
 
@@ -238,15 +240,14 @@ class Explanation:
         sizes = [abs(line.effect) for line in lines if math.isfinite(line.effect)]
         largest = max(sizes, default=1.0) or 1.0
         notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes())
-        return (
-            f'<div class="suffice-explanation"><style>{_STYLE}</style>\n<p>{escape(self.headline())}</p>\n'
-            '<table>\n<thead><tr><th scope="col">feature</th><th scope="col" class="number">adds</th>'
+        return fragment(
+            f"<p>{escape(self.headline())}</p>\n"
+            '<table class="wide">\n<thead><tr><th scope="col">feature</th><th scope="col" class="number">adds</th>'
             '<th></th><th scope="col"></th></tr></thead>\n<tbody>\n'
             + "\n".join(_html_row(line, largest) for line in lines)
             + f'\n</tbody>\n<tfoot><tr><th scope="row">{escape(self._total_name())}</th>'
             f'<td class="number">{self.total:+.3f}</td><td></td><td></td></tr></tfoot>\n</table>\n'
             + (f"<ul>{notes}</ul>\n" if notes else "")
-            + "</div>"
         )
 
     def html_page(self, top: int = SHOWN) -> str:
@@ -304,18 +305,3 @@ def _html_row(line: Line, largest: float) -> str:
         f'<td class="bar"><span class="{side}" style="width:{width:.1f}%"></span></td>'
         f"<td>{escape(line.detail)}</td></tr>"
     )
-
-
-#: Every rule names the class of the table: nothing else of a notebook changes.
-_STYLE = """
-.suffice-explanation { font: 1rem/1.5 system-ui, sans-serif; }
-.suffice-explanation table { border-collapse: collapse; width: 100%; }
-.suffice-explanation th, .suffice-explanation td { text-align: left; padding: .3rem .6rem; font-weight: normal;
-  border-top: 1px solid #8885; overflow-wrap: anywhere; }
-.suffice-explanation .number { white-space: nowrap; text-align: right; font-variant-numeric: tabular-nums; }
-.suffice-explanation .bar { width: 25%; }
-.suffice-explanation .bar span { display: block; height: .8rem; border-radius: .2rem; }
-.suffice-explanation .for { background: #d55e00; }
-.suffice-explanation .against { background: #0072b2; margin-left: auto; }
-.suffice-explanation tfoot th, .suffice-explanation tfoot td { border-top: 2px solid; font-weight: 600; }
-"""

@@ -65,6 +65,11 @@ CASES: dict[str, tuple[Callable[[], Any], str, dict[str, Any]]] = {
     ),
     "text": (suffice.demo.messages, "label", {"model": "text"}),
     "one number": (one_number, "side", {"model": "logistic"}),
+    "additive": (
+        lambda: house_columns("area", "rooms", "district", "sold_fast"),
+        "sold_fast",
+        {"model": "additive", "folds": 2},
+    ),
     "markup": (with_markup, f"sold {MARKUP} $1 $2", {"model": "nb"}),
 }
 

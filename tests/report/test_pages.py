@@ -25,13 +25,14 @@ each_case = pytest.mark.parametrize("name", CASES)
 
 ALWAYS = {"data", "candidates", "metrics", "classes", "errors", "card"}
 SECTIONS = {
-    "two classes": {"importance", "boundary", "learning", "solver"},
-    "many classes": {"importance", "boundary", "learning"},
-    "numbers": {"importance", "boundary", "learning"},
-    "counts": {"importance", "boundary", "learning"},
+    "two classes": {"importance", "effects", "boundary", "learning", "solver"},
+    "many classes": {"importance", "effects", "boundary", "learning"},
+    "numbers": {"importance", "effects", "boundary", "learning"},
+    "counts": {"importance", "effects", "boundary", "learning"},
     "text": {"importance", "learning"},
-    "one number": {"importance", "boundary", "solver"},
-    "markup": {"importance", "boundary", "learning"},
+    "one number": {"importance", "effects", "boundary", "solver"},
+    "additive": {"importance", "terms", "boundary", "learning"},
+    "markup": {"importance", "effects", "boundary", "learning"},
 }
 
 
@@ -328,4 +329,4 @@ def test_page_replaces_an_existing_file_and_reports_progress(tmp_path: Path) -> 
     assert path.stat().st_mode & 0o777 == 0o600
     assert calls[0] == ("reading", 40, 40)
     assert {what for what, _, _ in calls} == {"reading", "drawing"}
-    assert [done for what, done, _ in calls if what == "drawing"] == list(range(10))
+    assert [done for what, done, _ in calls if what == "drawing"] == list(range(13))

@@ -31,6 +31,7 @@ from suffice.report.learning_curve_section import counterpart, learning_curve, l
 from suffice.report.metrics_section import baselines, metrics_section, thin_curve
 from suffice.report.model_card_section import model_card_section
 from suffice.report.report_data import ReportData
+from suffice.report.terms_section import terms_section
 from suffice.tables import TableError, open_table
 from tests.report.conftest import MARKUP, fitted, wine
 from tests.report.html_page import Page
@@ -433,3 +434,33 @@ def test_the_model_card_names_the_threshold_and_the_limits_of_the_data() -> None
     assert "no better than guessing" in found["Limits"]
     assert "day 2024-01-0" in found["Limits"]
     assert "Categories that were not learned have no effect of their own." in found["Limits"]
+
+
+# Terms.
+
+
+def test_terms_of_an_additive_model_are_drawn_from_the_largest_with_their_pairs() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.uniform(-2, 2, size=(600, 10)), columns=list("abcdefghij"))
+    table["y"] = table["b"] * table["c"] + 2 * table["a"] + sum(0.1 * table[name] for name in "defghij")
+    model = suffice.fit(table, "y", model="additive", folds=2)
+    section = terms_section(ReportData.from_table(model, table))
+    assert section is not None
+    titles = [figure.title for figure in section.data["figures"]]
+    assert titles[:2] == ["a", "b × c"]
+    assert len([title for title in titles if "×" not in title]) == 8
+    assert "10 terms of one column" in section.data["introduction"][0]
+    assert section.data["introduction"][2] == f"Drawn are the {len(titles)} largest."
+    importance = model.estimator_.term("a").importance
+    assert section.data["figures"][0].caption == f"Mean absolute effect: {format_value(importance)}."
+
+
+def test_terms_of_many_classes_have_curves_of_those_they_change_most() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.uniform(0, 8, size=800)})
+    table["y"] = [f"class {int(x)}" for x in table["x"] + 0.3 * rng.normal(size=800)]
+    model = suffice.fit(table, "y", model="additive", folds=2, columns={"y": "category"})
+    section = terms_section(ReportData.from_table(model, table))
+    assert section is not None
+    assert "Curves are those of the 5 classes" in section.data["introduction"][-1]
+    assert terms_section(data_of("numbers")) is None

@@ -106,7 +106,7 @@ def classes_section(data: ReportData, pair: tuple[str, str] | None) -> Section:
         else "",
     ]
     title = "Class distributions" if is_classification else f"Distributions by {data.target}"
-    return Section("classes", title, "classes", {"introduction": introduction, "figures": figures})
+    return Section("classes", title, "figures", {"introduction": introduction, "figures": figures})
 
 
 def _top_words_figure(data: ReportData, groups: _Groups) -> Figure:

@@ -251,3 +251,124 @@ def _format_ticks(*axes: Any) -> None:
         low, high = axis.get_view_interval()
         axis.set_major_locator(MaxNLocator(6, integer=bool(abs(high - low) > 5)))
         axis.set_major_formatter(FuncFormatter(lambda value, _: format_number(value).replace(",", "")))
+
+
+class NumberEffectsDisplay(Display):
+    """Mean effect of a numeric column on the prediction over its values, above the density of the values.
+
+    Parameters
+    ----------
+    values
+        Mean value of each group of rows, (g,).
+    means, low, high
+        Mean effect of each group, and the range of nine tenths of its rows, (g,).
+    edges, counts
+        Histogram of the values.
+    name
+        Name of the column.
+    label
+        What the effect is.
+
+    Examples
+    --------
+    >>> x = np.arange(100.0)
+    >>> display = NumberEffectsDisplay.over(x, 2 * x - 99, "area", "effect", groups=4)
+    >>> display.values.tolist(), display.means.tolist()
+    ([12.0, 37.0, 62.0, 87.0], [-75.0, -25.0, 25.0, 75.0])
+    """
+
+    def __init__(
+        self, values: Any, means: Any, low: Any, high: Any, edges: Any, counts: Any, *, name: str, label: str
+    ) -> None:
+        self.values, self.means, self.low, self.high, self.edges, self.counts = (
+            np.asarray(each, dtype=np.float64) for each in (values, means, low, high, edges, counts)
+        )
+        self.name, self.label = name, label
+
+    @classmethod
+    def over(
+        cls, x: FloatArray, effect: FloatArray, name: str, label: str, *, integer: bool = False, groups: int = 24
+    ) -> NumberEffectsDisplay:
+        """Return the display of the values of rows, (n,), and their effects."""
+        order = np.argsort(x, kind="stable")
+        starts = np.unique(x[order], return_index=True)[1]  # rows of one value stay together
+        wanted = np.searchsorted(starts, np.linspace(0, len(x), groups + 1)[1:-1])
+        cuts = starts[1:] if len(starts) <= groups else starts[np.unique(wanted[wanted < len(starts)])]
+        parts = [part for part in np.split(order, cuts) if len(part)]
+        low, high = np.array([np.quantile(effect[part], [0.05, 0.95]) for part in parts]).T
+        edges, counts = histogram(x, 40, integer=integer)
+        values, means = ([float(each[part].mean()) for part in parts] for each in (x, effect))
+        return cls([round(value, 12) for value in values], means, low, high, edges, counts, name=name, label=label)
+
+    def _draw(self) -> None:
+        ax = self.ax_
+        span = max(float(self.high.max() - self.low.min()), 1e-12)
+        floor = float(self.low.min()) - 0.3 * span
+        heights = 0.25 * span * self.counts / max(float(self.counts.max()), 1.0)
+        widths = np.diff(self.edges)
+        ax.bar(self.edges[:-1], heights, widths, bottom=floor, align="edge", color=FOREGROUND, alpha=0.35, linewidth=0)
+        ax.axhline(0.0, color=FOREGROUND, linewidth=0.8, linestyle=DOTTED)
+        ax.fill_between(self.values, self.low, self.high, color=class_colour(0), alpha=0.2, linewidth=0)
+        ax.plot(self.values, self.means, color=class_colour(0), linewidth=1.8, marker="o", markersize=3)
+        ax.set_ylim(floor, float(self.high.max()) + 0.06 * span)
+        ax.set_xlim(self.edges[0], self.edges[-1])
+        _format_ticks(ax.xaxis)
+        label_axes(ax, self.name, self.label)
+        self._set_title(f"Effect of {self.name}")
+
+
+class CategoryEffectsDisplay(Display):
+    """Mean effect of each category of a column on the prediction, with the share of its rows.
+
+    Parameters
+    ----------
+    names
+        The categories, (c,).
+    means, shares
+        Mean effect and share of the rows of each, (c,).
+    name
+        Name of the column.
+    label
+        What the effect is.
+
+    Examples
+    --------
+    >>> codes, effect = np.array([0, 0, 1]), np.array([1.0, 3.0, -1.0])
+    >>> display = CategoryEffectsDisplay.over(["gas", "oil"], codes, effect, "heating", "effect")
+    >>> display.names, display.means.tolist()
+    (['gas', 'oil'], [2.0, -1.0])
+    """
+
+    def __init__(self, names: list[str], means: Any, shares: Any, *, name: str, label: str) -> None:
+        self.names = names
+        self.means, self.shares = np.asarray(means, dtype=np.float64), np.asarray(shares, dtype=np.float64)
+        self.name, self.label = name, label
+
+    @classmethod
+    def over(
+        cls, names: list[str], codes: Any, effect: FloatArray, name: str, label: str, *, most: int = 12
+    ) -> CategoryEffectsDisplay:
+        """Return the display of the codes of rows, (n,), and their effects: of the most frequent categories."""
+        counts = np.bincount(codes, minlength=len(names))
+        means = np.bincount(codes, effect, minlength=len(names)) / np.maximum(counts, 1)
+        frequent = [code for code in np.argsort(-counts, kind="stable")[:most] if counts[code]]
+        order = sorted(frequent, key=lambda code: -means[code])
+        return cls([names[code] for code in order], means[order], counts[order] / len(codes), name=name, label=label)
+
+    def _size(self) -> tuple[float, float]:
+        return WIDTH, 0.9 + 0.24 * max(len(self.names), 3)
+
+    def _draw(self) -> None:
+        ax = self.ax_
+        rows = np.arange(len(self.names))
+        colours = [class_colour(0) if mean >= 0 else class_colour(1) for mean in self.means]
+        ax.barh(rows, self.means, 0.7, color=colours)
+        ax.axvline(0.0, color=FOREGROUND, linewidth=0.8)
+        ax.set_yticks(
+            rows, [f"{shorten(each, 16)} ({share:.0%})" for each, share in zip(self.names, self.shares, strict=True)]
+        )
+        ax.set_ylim(len(rows) - 0.4, -0.6)
+        ax.tick_params(axis="y", length=0)
+        ax.spines["left"].set_visible(False)
+        label_axes(ax, self.label)
+        self._set_title(f"Effect of {self.name}, and the share of rows")

@@ -93,7 +93,7 @@ def importance_section(data: ReportData, effects: FeatureEffects | None) -> Sect
     ]
     content = {
         "introduction": [
-            f"Mean absolute effect of each {what} on the {_unit(data)}, relative to its average, over "
+            f"Mean absolute effect of each {what} on the {effect_unit(data)}, relative to its average, over "
             f"{format_count(effects.block.rows, 'row')}.",
             _RISES if rises else "",
         ],
@@ -117,7 +117,8 @@ def _format_rise(importance: Importance) -> str:
     return f"{format_digits(importance.rise, 3)} ± {format_digits(importance.error, 2)}"
 
 
-def _unit(data: ReportData) -> str:
+def effect_unit(data: ReportData) -> str:
+    """Return the scale on which effects of columns add up."""
     if data.task == "numbers":
         return f"predicted {data.target}"
     if data.task == "counts":

@@ -24,14 +24,17 @@ from suffice.plots import (
     RocCurveDisplay,
 )
 from suffice.report.elements import Column, Figure, Section, Table, make_figure
-from suffice.report.formats import format_count, format_metric, format_names, format_share, format_value
+from suffice.report.formats import format_count, format_digits, format_metric, format_names, format_share, format_value
 from suffice.report.report_data import ReportData
 from suffice.statistics.base import FloatArray
+from suffice.tables.decision import ThresholdMeasures
 
 #: Maximum number of classes of the confusion matrix, and of curves.
 _MAX_MATRIX_CLASSES, _MAX_CURVES = 20, 6
 #: Maximum number of points of a curve, of confused pairs, and of classes in the table of precision and recall.
 _MAX_POINTS, _MAX_PAIRS, _MAX_CLASSES = 250, 10, 50
+#: Costs of a missed row in false alarms, where the user gave none.
+_COST_RATIOS = (1, 5, 20)
 
 
 def metrics_section(data: ReportData) -> Section:
@@ -80,10 +83,13 @@ def _metrics_table(data: ReportData) -> Table:
 
 
 def _thresholds_table(data: ReportData) -> Table | None:
-    """Return what thresholds do on held-out rows, if the user asked for a threshold or a positive class."""
+    """Return what thresholds do and cost on held-out rows; None without a positive class, as of many classes."""
     model = data.model
-    if not model.thresholds_ or (model.positive is None and model.threshold_ is None):
+    if not model.thresholds_:
         return None
+    ratios = () if model.cost is not None else _COST_RATIOS
+    costs = np.array([[_cost(model.thresholds_, each, ratio) for ratio in ratios] for each in model.thresholds_])
+    lowest = costs == costs.min(axis=0) if ratios else costs
     rows = [
         (
             format_value(each.threshold) + (" (used)" if each.threshold == model.threshold_ else ""),
@@ -92,12 +98,31 @@ def _thresholds_table(data: ReportData) -> Table | None:
                 for value in (each.recall, each.precision, each.predicted)
             ),
             *([] if each.cost is None else [format_value(each.cost)]),
+            *(
+                format_digits(float(cost), 3) + (" (lowest)" if is_lowest else "")
+                for cost, is_lowest in zip(costs[row], lowest[row], strict=True)
+            ),
         )
-        for each in model.thresholds_
+        for row, each in enumerate(model.thresholds_)
     ]
     names = ["recall", "precision", "predicted", *([] if model.cost is None else ["cost of a row"])]
+    names += [f"cost, misses × {ratio}" for ratio in ratios]
     columns = [Column("threshold", "number"), *(Column(name, "number") for name in names)]
-    return Table(f"Thresholds of the probability of {model.positive_}, on held-out rows", columns, rows, compact=True)
+    note = "A row is predicted as positive if its probability is at least the threshold."
+    if ratios:
+        note += (
+            " Costs of a row, where a false alarm costs 1 and a missed row as many times that; give cost= for your own."
+        )
+    caption = f"Thresholds of the probability of {model.positive_}, on held-out rows"
+    return Table(caption, columns, rows, compact=True, note=note)
+
+
+def _cost(all_measures: list[ThresholdMeasures], each: ThresholdMeasures, ratio: int) -> float:
+    """Return the mean cost of a row, where a false positive costs 1 and a false negative the ratio."""
+    # A threshold that nothing reaches has no precision, and no recall of its own to tell the share of positive rows.
+    share = next((one.predicted * one.precision / one.recall for one in all_measures if one.recall > 0), 0.0)
+    false_positives = each.predicted * (1 - np.nan_to_num(each.precision))
+    return float(false_positives + ratio * share * (1 - np.nan_to_num(each.recall)))
 
 
 def baselines(data: ReportData) -> dict[str, str]:

@@ -9,14 +9,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
 from sklearn.utils.validation import check_is_fitted
 
 import suffice
+from suffice.html_fragments import palette_css
 from suffice.plots.style import require_matplotlib
 from suffice.report.boundary_section import boundary_section, select_features
 from suffice.report.candidates_section import candidates_section
 from suffice.report.classes_section import classes_section, informative_features
 from suffice.report.data_section import data_section
+from suffice.report.drift_section import drift_section
+from suffice.report.effects_section import effects_section
 from suffice.report.elements import Section, templates
 from suffice.report.errors_section import errors_section
 from suffice.report.formats import capitalise, format_count, format_metric
@@ -26,6 +30,7 @@ from suffice.report.metrics_section import baselines, metrics_section
 from suffice.report.model_card_section import model_card_section
 from suffice.report.report_data import ReportData
 from suffice.report.solver_section import solver_section
+from suffice.report.terms_section import terms_section
 from suffice.tables import TableModel
 from suffice.tables.sources.base import Watch
 from suffice.tables.table_writer import check_writable, replace_file
@@ -97,7 +102,8 @@ def report(
 ) -> Path:
     """Write an HTML page about a fitted model and a table with known targets, and return its path.
 
-    The page is one self-contained file: data, model selection, metrics, feature importance, class distributions,
+    The page is one self-contained file: data, drift (of another table than the training one), model selection, metrics,
+    thresholds and their costs, feature importance, effects of columns, class distributions,
     decision boundary, errors with explanations, learning curve, convergence, model card. Metrics are of all rows; plots
     are of a random sample of up to 20,000. The file is replaced atomically.
 
@@ -146,9 +152,12 @@ def _make_sections(data: ReportData, features: Any, watch: Watch | None) -> list
     pair = (selected[0], selected[1]) if len(selected) == 2 else None
     makers: list[Callable[[], Section | None]] = [
         lambda: data_section(data),
+        lambda: drift_section(data),
         lambda: candidates_section(data),
         lambda: metrics_section(data),
         lambda: importance_section(data, effects),
+        lambda: effects_section(data, effects),
+        lambda: terms_section(data),
         lambda: classes_section(data, pair),
         lambda: boundary_section(data, selected),
         lambda: errors_section(data),
@@ -171,6 +180,7 @@ def render_page(data: ReportData, sections: list[Section], path: Path, date: dat
         .get_template("report.html")
         .render(
             version=suffice.__version__,
+            palette=Markup(palette_css(":root")),
             title=f"Prediction of {data.target}",
             summary=_summary(data),
             date=date,
