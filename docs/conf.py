@@ -15,11 +15,15 @@ project = "suffice"
 author = "The suffice developers"
 copyright = "2026, the suffice developers"
 extensions = [
+    "links",
     "mathml",
+    "matplotlib.sphinxext.plot_directive",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx_copybutton",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/**/*.json"]
@@ -27,32 +31,25 @@ exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/**/*.json"]
 html_theme = "pydata_sphinx_theme"
 html_title = "suffice"
 html_theme_options = {
-    "header_links_before_dropdown": 7,
-    "secondary_sidebar_items": ["page-toc"],
-    "show_prev_next": False,
+    "footer_end": [],
+    "header_links_before_dropdown": 12,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": {"**": ["page-toc"], "gallery/*/*": ["page-toc", "sg_download_links"]},
+    "show_prev_next": True,
 }
-html_sidebars = {
-    page: []
-    for page in (
-        "tables",
-        "command-line",
-        "models",
-        "regressions",
-        "text",
-        "benchmarks",
-        "papers",
-        "architecture",
-        "decisions",
-        "contributing",
-        "changelog",
-        "gallery/**",
-    )
-}
+html_sidebars = {page: [] for page in ("getting-started", "index", "inference")}
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_math_renderer = "mathml"
 html_copy_source = False
 highlight_options = {"python": {"stripnl": True}}  # blocks end with an empty line, which doctest needs
+
+copybutton_exclude = ".linenos, .gp, .go"  # prompts and output
+
+plot_formats = [("png", 160)]
+plot_html_show_formats = False
+plot_html_show_source_link = False
+plot_include_source = True
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3

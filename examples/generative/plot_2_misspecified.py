@@ -10,29 +10,30 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from suffice import GDA, LogisticRegression
+from suffice.plots import DiscriminantDisplay
 
 
 def rows(gaussian, n, seed):
-    """Return two classes: Gaussian, or with the exponential of a Gaussian as second feature."""
+    """Return two classes: Gaussian, or with the exponential of one as second feature."""
     random = np.random.default_rng(seed)
     y = random.integers(0, 2, n)
-    x = random.multivariate_normal([2.0, 2.0], [[1.0, 0.5], [0.5, 1.0]], n) + 1.5 * y[:, None] * [1.0, -0.5]
+    x = random.multivariate_normal([2.0, 2.0], [[1.0, 0.5], [0.5, 1.0]], n) + 1.5 * y[
+        :, None
+    ] * [1.0, -0.5]
     return (x if gaussian else np.c_[x[:, 0], np.exp(1.5 * x[:, 1])]), y
 
 
-figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.4))
+figure, axes = plt.subplots(1, 2, figsize=(10.0, 4.6))
 for axis, gaussian in zip(axes, (True, False), strict=True):
-    x, y = rows(gaussian, 5000, 1)
-    for value, colour in ((0, "tab:blue"), (1, "tab:red")):
-        axis.plot(*x[:300][y[:300] == value].T, ".", color=colour, markersize=4, alpha=0.6)
-    ends = np.array([x[:300, 0].min(), x[:300, 0].max()])
-    for model, style in ((GDA(), "k-"), (LogisticRegression(), "k--")):
-        model.fit(*rows(gaussian, 800, 0))
-        slope, height = -model.coef_[0] / model.coef_[0, 1], -model.intercept_[0] / model.coef_[0, 1]
-        label = f"{type(model).__name__}, error {1 - model.score(x, y):.1%}"
-        axis.plot(ends, height + slope[0] * ends, style, label=label)
-    axis.set(title="Gaussian classes" if gaussian else "skewed classes", xlabel="x₁")
-    axis.set_ylim(x[:300, 1].min() - 0.5, np.quantile(x[:, 1], 0.97))
-    axis.legend(frameon=True)
-axes[0].set_ylabel("x₂")
+    x, y = rows(gaussian, 800, 0)
+    models = GDA().fit(x, y), LogisticRegression().fit(x, y)
+    DiscriminantDisplay.from_estimator(
+        models[0], x, y, beside=models[1], max_rows=300, ax=axis
+    )
+    errors = [1 - model.score(*rows(gaussian, 5000, 1)) for model in models]
+    kind = "Gaussian" if gaussian else "skewed"
+    axis.set_title(
+        f"{kind} classes: error {errors[0]:.1%} and {errors[1]:.1%}", loc="left", pad=48
+    )
+    axis.set_ylim(x[:, 1].min() - 0.5, np.quantile(x[:, 1], 0.97))
 plt.show()

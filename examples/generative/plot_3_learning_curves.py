@@ -23,7 +23,9 @@ shift = rng.uniform(0.1, 0.6, features)
 def rows(n):
     """Return rows of two classes, whose features are correlated within a class."""
     y = np.arange(n) % 2
-    noise = rng.normal(size=(n, features)) + 0.35 * rng.normal(size=(n, 1))  # shared by all features of a row
+    noise = rng.normal(size=(n, features)) + 0.35 * rng.normal(
+        size=(n, 1)
+    )  # shared by all features of a row
     return noise + y[:, None] * shift, y
 
 
@@ -47,7 +49,13 @@ for name, error in errors.items():
     mean, spread = error.mean(axis=1), error.std(axis=1) / np.sqrt(error.shape[1])
     axis.plot(sizes, mean, "o-", markersize=4, label=name)
     axis.fill_between(sizes, mean - 2 * spread, mean + 2 * spread, alpha=0.15)
-axis.set(xscale="log", xlabel="training rows", ylabel="test error, mean of 12 draws", xticks=sizes, xticklabels=sizes)
+axis.set(
+    xscale="log",
+    xlabel="training rows",
+    ylabel="test error, mean of 12 draws",
+    xticks=sizes,
+    xticklabels=sizes,
+)
 axis.minorticks_off()
 axis.legend()
 plt.show()

@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from suffice import BernoulliNB, MultinomialNB
+from suffice.plots import FOREGROUND
 
 rng = np.random.default_rng(0)
 words, classes = 60, 4
@@ -35,7 +36,7 @@ for length in lengths:
 figure, axis = plt.subplots()
 for name, share in right.items():
     axis.plot(lengths, share, "o-", label=name)
-axis.axhline(1 / classes, color="0.7", linewidth=0.8)
+axis.axhline(1 / classes, color=FOREGROUND, linewidth=0.8)
 axis.set(xscale="log", xlabel="words in a document", ylabel="accuracy")
 axis.set_xticks(lengths, [str(length) for length in lengths])
 axis.minorticks_off()

@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from suffice import GDA
+from suffice.plots import DecisionBoundaryDisplay, SolverTraceDisplay
 
 rng = np.random.default_rng(7)
 centres = np.array([[-1.6, 0.0], [1.6, 0.6], [0.0, -2.4]])
@@ -20,17 +21,12 @@ few = np.r_[0:3, 200:203, 400:403]
 supervised = GDA("tied_diagonal").fit(x[few], y[few])
 semi_supervised = GDA("tied_diagonal").fit(x[few], y[few], unlabelled=x)
 
-colours = np.array(["tab:blue", "tab:orange", "tab:green"])
-grid = np.stack(np.meshgrid(np.linspace(-4.0, 4.0, 250), np.linspace(-4.5, 2.8, 250)), axis=-1)
-figure, axes = plt.subplots(1, 3, figsize=(11.0, 3.8), width_ratios=[3, 3, 2])
-for axis, model in zip(axes, (supervised, semi_supervised), strict=False):
-    axis.plot(*x.T, ".", color="0.75", markersize=3)
-    regions = model.predict(grid.reshape(-1, 2)).reshape(grid.shape[:2])
-    axis.contourf(grid[..., 0], grid[..., 1], regions, levels=[-0.5, 0.5, 1.5, 2.5], colors=colours, alpha=0.2)
-    axis.scatter(*x[few].T, c=colours[y[few]], s=50, edgecolors="k", zorder=3)
-    axis.scatter(*model.means_.T, c=colours, marker="X", s=110, edgecolors="k", zorder=3)
-    axis.set(title=f"accuracy {model.score(x, y):.1%}", xlabel="x₁")
-axes[0].set_ylabel("x₂")
-axes[2].plot(semi_supervised.em_trace_, ".-")
-axes[2].set(xlabel="step of EM", ylabel="log-likelihood", title="it never decreases")
+figure, axes = plt.subplots(1, 2, figsize=(10.0, 4.4))
+for axis, model in zip(axes, (supervised, semi_supervised), strict=True):
+    DecisionBoundaryDisplay.from_estimator(model, x, y, ax=axis)
+    axis.set_title(f"accuracy {model.score(x, y):.1%}", loc="left", pad=34)
 plt.show()
+
+# %%
+# The log-likelihood never decreases.
+SolverTraceDisplay.from_estimator(semi_supervised)

@@ -10,9 +10,18 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from suffice import TextClassifier
+from suffice.plots import ClassConditionalsDisplay
 
 rng = np.random.default_rng(0)
-spam = ["free money", "click here now", "you have won", "claim your prize", "cheap pills", "limited offer", "act now"]
+spam = [
+    "free money",
+    "click here now",
+    "you have won",
+    "claim your prize",
+    "cheap pills",
+    "limited offer",
+    "act now",
+]
 ham = [
     "see you at lunch",
     "meeting on Monday",
@@ -28,17 +37,14 @@ texts = [
 ]  # one phrase of either class
 model = TextClassifier().fit(texts, labels)
 
-why = model.explain("Thanks, dear friend! Claim your free lunch, a limited offer")
-print(why)
+# %%
+# The words with the highest log-odds for each class.
+figure, axis = plt.subplots(figsize=(7.0, 3.8))
+ClassConditionalsDisplay.from_estimator(model, ax=axis)
+plt.show()
 
 # %%
-# The same as a plot. The sign of the total is the predicted class.
-why = why.compare("spam", "ham")
-names = ["prior and base", *(each.feature for each in why.contributions)]
-parts = np.array([why.base, *(each.effect for each in why.contributions)])
-figure, axis = plt.subplots(figsize=(7.0, 4.5))
-axis.barh(names, parts, color=np.where(parts > 0, "tab:red", "tab:blue"))
-axis.axvline(0.0, color="k", linewidth=0.8)
-axis.invert_yaxis()
-axis.set(xlabel=f"log-odds of spam against ham; total {parts.sum():+.2f}")
-plt.show()
+# Why a message is spam, or not.
+model.explain("Thanks, dear friend! Claim your free lunch, a limited offer").compare(
+    "spam", "ham"
+)

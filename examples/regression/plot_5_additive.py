@@ -24,7 +24,9 @@ table = pd.DataFrame(
         "humidity": rng.uniform(20.0, 100.0, n).round(),
     }
 )
-commuters = np.exp(-0.5 * (table["hour"] - 8) ** 2) + np.exp(-0.5 * ((table["hour"] - 18) / 1.5) ** 2)
+commuters = np.exp(-0.5 * (table["hour"] - 8) ** 2) + np.exp(
+    -0.5 * ((table["hour"] - 18) / 1.5) ** 2
+)
 leisure = 0.8 * np.exp(-0.5 * ((table["hour"] - 14) / 4) ** 2)
 working = table["day"] == "working day"
 warmth = -((table["temperature"] - 24) ** 2) / 400

@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from suffice import GDA
+from suffice.plots import FOREGROUND
 
 rng = np.random.default_rng(0)
 
@@ -38,12 +39,19 @@ for number, (x, y) in enumerate(days):
     window.partial_fit(x, y)
     if number >= 20:
         window.forget(*days[number - 20])
-print(f"largest difference of a mean to its refit: {max(gaps):.0e}; digits lost: {window.digits_lost_:.1f} of 15.9")
+print(f"largest difference of a mean to its refit: {max(gaps):.0e}")
+print(f"digits lost: {window.digits_lost_:.1f} of 15.9")
 
 figure, axis = plt.subplots()
 for name, share in scores.items():
     axis.plot(range(20, 200), share, linewidth=0.9, label=name)
-axis.plot(list(refits), list(refits.values()), "kx", label="refit to the last 20 days")
+axis.plot(
+    list(refits),
+    list(refits.values()),
+    "x",
+    color=FOREGROUND,
+    label="refit to the last 20 days",
+)
 axis.set(xlabel="day", ylabel="accuracy on the next day", ylim=(0, 1))
 axis.legend(loc="lower left")
 plt.show()

@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from suffice import GaussianNB
+from suffice.plots import CalibrationDisplay
 
 rng = np.random.default_rng(0)
 
@@ -23,16 +24,12 @@ def rows(n):
 
 
 x, y = rows(20_000)
-edges = np.linspace(0.0, 1.0, 13)
-figure, axis = plt.subplots(figsize=(5.2, 5.0))
-axis.plot([0, 1], [0, 1], color="0.7", linewidth=0.8)
-for temperature in (1.0, "auto"):
+figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.6))
+for axis, temperature in zip(axes, (1.0, "auto"), strict=True):
     model = GaussianNB(temperature=temperature).fit(*rows(1000))
-    share = model.predict_proba(x)[:, 1]
-    place = np.digitize(share, edges[1:-1])
-    predicted, observed = (np.bincount(place, weights) / np.bincount(place) for weights in (share, y))
-    loss = -np.log(np.where(y == 1, share, 1 - share)).mean()
-    axis.plot(predicted, observed, "o-", label=f"temperature {temperature}: log loss {loss:.2f}")
-axis.set(xlabel="predicted probability of class 1", ylabel="observed share of class 1", aspect="equal")
-axis.legend(loc="upper left")
+    loss = -model.predict_log_proba(x)[np.arange(len(y)), y].mean()
+    CalibrationDisplay.from_estimator(model, x, y, ax=axis)
+    axis.set_title(
+        f"temperature {temperature}: log loss {loss:.2f}", loc="left", pad=34
+    )
 plt.show()

@@ -19,6 +19,7 @@ PAGES = [
     *(page for page in sorted((ROOT / "docs").rglob("*.md")) if BUILT.isdisjoint(page.parts)),
 ]
 COLUMNS = 120
+CODE_COLUMNS = 88  # of code, commands and output: more are cut off beside the menus of a page
 #: Phrases that were replaced by technical terms or plain words.
 MANNERED = {
     r"changes? its mind": "decision boundary",
@@ -67,6 +68,20 @@ def test_rows_of_tables_in_the_readme_are_short() -> None:
 def test_lines_of_a_page_are_short(page: Path) -> None:
     too_long = [number for number, line in written_lines(page) if len(line) > COLUMNS]
     assert too_long == [], "wrap these lines at 120 columns"
+
+
+def code_lines(page: Path) -> Iterator[tuple[int, str]]:
+    """Yield the number and text of each line in the code blocks of a page, as the site shows it."""
+    for token in MarkdownIt().parse(page.read_text(encoding="utf-8")):
+        if token.type == "fence" and not token.info.startswith("{"):
+            for number, line in enumerate(token.content.splitlines(), token.map[0] + 2 if token.map else 0):
+                yield number, re.sub(r"\s*# doctest:.*", "", line)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.parent.name != "guide"], ids=name)
+def test_code_of_a_page_is_not_cut_off(page: Path) -> None:
+    too_long = [number for number, line in code_lines(page) if len(line) > CODE_COLUMNS]
+    assert too_long == [], "wrap these lines at 88 columns: commands with a backslash, output with NORMALIZE_WHITESPACE"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
