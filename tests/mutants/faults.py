@@ -394,6 +394,24 @@ FAULTS = (
         ("tests/mail/imap/test_sort.py::test_deletions_of_others_are_not_expunged",),
     ),
     Fault(
+        "a message is deleted although its copy was not verified",
+        "mail server",
+        "src/suffice/mail/imap/folders.py",
+        "if uid in here and begin <= _parse_key(key) < end and begin[0] == end[0]",
+        "if uid in here",
+        (
+            "tests/mail/imap/test_failures.py::test_a_message_is_not_deleted_if_the_server_says_that_it_was_copied_but_it_was_not",
+        ),
+    ),
+    Fault(
+        "a message that another client took while it was copied is in two folders, without a word",
+        "mail server",
+        "src/suffice/mail/imap/folders.py",
+        "twice = dict.fromkeys(verified.keys() - deleted, ",
+        "twice = dict.fromkeys(set(), ",
+        ("tests/mail/imap/test_failures.py::test_a_message_that_another_client_takes_while_it_is_copied_is_reported",),
+    ),
+    Fault(
         "a copy that an earlier run made is taken for that of an interrupted move",
         "mail server",
         "src/suffice/mail/imap/ledger.py",

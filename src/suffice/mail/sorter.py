@@ -472,6 +472,7 @@ class _Run:
         return True
 
     def _record(self, folder: Folder, entry: Entry, identity: str) -> None:
+        folder.present[entry.key] = identity
         if not self.dry_run:
             self.ledger.set_folder(identity, folder.name)
             self.ledger.add_file(folder.name, entry.key, identity)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from suffice.mail.errors import MailError
 from suffice.mail.ledger import Move, StoredLedger
-from suffice.mail.mailboxes import SortableMailbox
+from suffice.mail.mailboxes import MessageGoneError, SortableMailbox, describe_os_error
 from suffice.mail.sorter import INBOX
 
 
@@ -74,7 +74,10 @@ def _undo(box: SortableMailbox, ledger: StoredLedger, moves: list[Move], result:
     with ledger.transaction():
         for key, outcome in outcomes.items():
             if isinstance(outcome, OSError):
-                result.failed.append(str(outcome.strerror or outcome))
+                if isinstance(outcome, MessageGoneError):
+                    result.missing += 1
+                else:
+                    result.failed.append(describe_os_error(outcome))
                 ledger.drop_moves([back[key]])
                 ledger.set_folder(found[key].identity, target)
                 continue

@@ -146,7 +146,7 @@ class _ImapSorting:
 
 def _check_failed(failed: int) -> None:
     if failed:
-        raise click.ClickException(f"{failed} messages could not be moved: they are still in the inbox")
+        raise click.ClickException(f"{failed} messages could not be moved: they stay where they are")
 
 
 def _confirm(moves: list[Moved]) -> bool:

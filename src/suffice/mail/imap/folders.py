@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -162,16 +163,16 @@ class ImapFolder:
         found = self._fetch(entries, f"BODY.PEEK[]<0.{LIMIT}>")
         return {key: text for key, each in found.items() if (text := each.get(b"BODY[]<0>")) is not None}
 
-    def _fetch(self, entries: Sequence[Entry], what: str) -> dict[str, Any]:
+    def _fetch(self, entries: Sequence[Entry], *what: str) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for some, uids in _split(entries):
             self._select_for(some)
-            answers = self.connection.call(lambda: self.connection.client.fetch(uids, [what]))  # noqa: B023
+            answers = self.connection.call(lambda: self.connection.client.fetch(uids, what))  # noqa: B023
             found |= {entry.key: answers[_uid(entry)] for entry in some if _uid(entry) in answers}
         return found
 
     def _select_for(self, entries: Sequence[Entry]) -> None:
-        self.connection.ensure_selected(self.name, int(entries[0].key.partition(".")[0]))
+        self.connection.ensure_selected(self.name, _parse_key(entries[0].key)[0])
 
     def messages(self, limit: int = LIMIT) -> Iterator[Message | Skipped]:
         """Return the messages that are not marked as deleted."""
@@ -196,68 +197,107 @@ class ImapFolder:
         If the server has neither MOVE nor UIDPLUS, the messages are copied and marked as deleted; see
         :attr:`leaves_deleted`.
         """
-        moved: dict[int, str | None] = {}
+        moved: dict[int, str | OSError] = {}
         for some, uids in _split(entries):
             self._select_for(some)
             if "MOVE" in self.connection.capabilities:
-                copies = self._transfer(self.connection.client.move, uids, to)
                 is_told = "UIDPLUS" in self.connection.capabilities
-                moved |= {uid: copies.get(uid) for uid in uids if uid in copies or not is_told}
+                moved |= ({} if is_told else dict.fromkeys(uids, "")) | self._transfer("move", uids, to)
             else:
-                copied = self._copy(uids, to)
-                self.delete([entry for entry in some if _uid(entry) in copied])
-                moved |= copied
-        return {
-            entry.key: (
-                Entry(f"{to.name};UID={moved[uid]}", moved[uid] or f"?{entry.key}", entry.flags, entry.new)
-                if (uid := _uid(entry)) in moved
-                else MessageGoneError(errno.ENOENT, "another program moved or deleted the message", entry.path)
-            )
-            for entry in entries
-        }
+                moved |= self._move_by_copy(some, to)
+        gone = MessageGoneError(errno.ENOENT, "another program moved or deleted the message")
+        return {entry.key: _describe_outcome(entry, to, moved.get(_uid(entry), gone)) for entry in entries}
 
     @property
     def leaves_deleted(self) -> bool:
         """Whether moved messages stay here, marked as deleted, because the server cannot expunge them alone."""
         return not {"MOVE", "UIDPLUS"} & self.connection.capabilities
 
-    def _transfer(self, command: Callable[..., Any], uids: list[int], to: ImapFolder) -> dict[int, str]:
+    def _transfer(self, command: str, uids: list[int], to: ImapFolder) -> dict[int, str]:
         """Move or copy messages; return the keys in the target by UID, empty if the server does not say them."""
-        imap = self.connection.client._imap
-        imap.response("COPYUID")  # discards an earlier answer
-        self.connection.call(lambda: command(uids, to.name))
-        answers = imap.response("COPYUID")[1]
-        found: dict[int, str] = {}
-        for answer in answers or ():
-            if answer:
-                found |= _parse_copy_uids(answer, len(uids))
+        client, left, found = self.connection.client, uids, dict[int, str]()
+        client._imap.response("COPYUID")  # discards an earlier answer
+        while left:
+            try:
+                self.connection.call(lambda: getattr(client, command)(left, to.name))  # noqa: B023
+                break
+            except RequestError:
+                here = self._find(left)
+                if len(here) == len(left):
+                    raise
+                left = here  # some servers refuse a request if one of its messages is gone
+            finally:
+                answers = client._imap.response("COPYUID")[1] or ()
+                for answer in answers if "UIDPLUS" in self.connection.capabilities else ():
+                    found |= _parse_copy_uids(answer or b"", len(uids))
         return found
 
-    def _copy(self, uids: list[int], to: ImapFolder) -> dict[int, str | None]:
-        """Copy messages, and verify that the copies exist; return their keys by UID, None if the server has none."""
-        before = to.state()
-        self.state()
-        here = set(self.connection.call(lambda: self.connection.client.fetch(uids, ["UID"])))
+    def _find(self, uids: list[int], *words: str) -> list[int]:
+        """Return which of some messages exist, and have a property."""
+        self.connection.call(self.connection.client.noop)  # the server may still hide that messages are gone
+        return sorted(self._search(*words, "UID", ",".join(map(str, uids)), limit=len(uids)))
+
+    def _move_by_copy(self, entries: list[Entry], to: ImapFolder) -> dict[int, str | OSError]:
+        """Copy messages, and delete those whose copies are verified; return keys or errors by UID, without the gone."""
+        here = self._fingerprints(entries)
         if not here:
             return {}
-        copies = self._transfer(self.connection.client.copy, sorted(here), to)
-        after = to.state()
-        listed = set(to._search("UID", f"{before.next_uid or 1}:*", limit=after.messages))
-        expected = {int(key.partition(".")[2]) for key in copies.values()}
-        is_complete = expected <= listed if copies else after.messages - before.messages >= len(here)
-        if after.validity != before.validity or not is_complete:
-            raise RequestError(errno.EIO, f"the copies in {to.name} cannot be found: nothing was deleted")
-        self.state()
-        return {uid: copies.get(uid) for uid in here if uid in copies or not copies}
+        begin = to._read_numbers()
+        copies = self._transfer("copy", sorted(here), to) or to._match_copies(here, *begin)
+        end = to._read_numbers()
+        # A copy whose UID was assigned existed. If it is no longer there, another client has moved or deleted it.
+        verified = {
+            uid: key
+            for uid, key in copies.items()
+            if uid in here and begin <= _parse_key(key) < end and begin[0] == end[0]
+        }
+        deleted = self.delete([entry for entry in entries if _uid(entry) in verified])
+        unverified = sorted(here.keys() - verified)
+        self._select_for(entries)
+        left = self._find(unverified) if unverified else ()
+        missing = RequestError(errno.EIO, f"its copy in {to.name} cannot be found: nothing was deleted")
+        why = f"another program moved or deleted the message while it was copied: a copy is in {to.name}"
+        twice = dict.fromkeys(verified.keys() - deleted, RequestError(errno.ESTALE, why))
+        return {**verified, **twice, **dict.fromkeys(left, missing)}
 
-    def delete(self, entries: Sequence[Entry]) -> None:
-        """Mark messages as deleted, and expunge them alone if the server can."""
+    def _fingerprints(self, entries: Sequence[Entry]) -> dict[int, tuple[object, ...]]:
+        """Return what tells a message from others, without its text, by UID; those that are gone are missing."""
+        found = self._fetch(entries, "RFC822.SIZE", "BODY.PEEK[HEADER.FIELDS (MESSAGE-ID)]")
+        fields = (b"RFC822.SIZE", b"BODY[HEADER.FIELDS (MESSAGE-ID)]")
+        return {_uid(entry): tuple(map(found[entry.key].get, fields)) for entry in entries if entry.key in found}
+
+    def _read_numbers(self) -> tuple[int, int]:
+        """Return the UIDVALIDITY and the UID of the next message, without selecting the folder."""
+
+        def read() -> tuple[int, int]:
+            found = self.connection.client.folder_status(self.name, ["UIDVALIDITY", "UIDNEXT"])
+            return found[b"UIDVALIDITY"], found[b"UIDNEXT"]
+
+        return self.connection.call(read)
+
+    def _match_copies(self, originals: Mapping[int, object], validity: int, first: int) -> dict[int, str]:
+        """Return the keys of copies of messages among those from a UID on, if no message has fewer than it needs."""
+        self.connection.ensure_selected(self.name, validity)
+        uids = self._search("UID", f"{first}:*", limit=len(originals))
+        found = self._fingerprints([Entry("", f"{validity}.{uid}", "", False) for uid in uids if uid >= first])
+        copies: dict[object, list[int]] = {}
+        for uid in sorted(found):
+            copies.setdefault(found[uid], []).append(uid)
+        needed = Counter(originals.values())
+        certain = {each for each, count in needed.items() if len(copies.get(each, ())) >= count}
+        return {uid: f"{validity}.{copies[each].pop(0)}" for uid, each in originals.items() if each in certain}
+
+    def delete(self, entries: Sequence[Entry]) -> set[int]:
+        """Mark messages as deleted, and expunge them alone if the server can; return the UIDs of those that existed."""
         client = self.connection.client
+        found: set[int] = set()
         for some, uids in _split(entries):
             self._select_for(some)
             self.connection.call(lambda: client.add_flags(uids, [rb"\Deleted"], silent=True))  # noqa: B023
+            found |= set(self._find(uids, "DELETED"))
             if "UIDPLUS" in self.connection.capabilities:
                 self.connection.call(lambda: client.uid_expunge(uids))  # noqa: B023
+        return found
 
     def finish_move(self, entry: Entry, moved: Mapping[str, Entry]) -> bool:
         """Return False: :func:`suffice.mail.imap.ledger.finish_moves` has completed interrupted moves."""
@@ -301,8 +341,21 @@ class ImapFolder:
         )
 
 
+def _parse_key(key: str) -> tuple[int, int]:
+    """Return the UIDVALIDITY and the UID of a key."""
+    validity, _, uid = key.partition(".")
+    return int(validity), int(uid)
+
+
 def _uid(entry: Entry) -> int:
-    return int(entry.key.partition(".")[2])
+    return _parse_key(entry.key)[1]
+
+
+def _describe_outcome(entry: Entry, to: ImapFolder, outcome: str | OSError) -> Entry | OSError:
+    """Return a message as it is after a move to a key in a folder, which is empty if the server does not say it."""
+    if isinstance(outcome, OSError):
+        return outcome
+    return Entry(f"{to.name};UID={outcome}", outcome or f"?{entry.key}", entry.flags, entry.new)
 
 
 def _split(entries: Sequence[Entry]) -> Iterator[tuple[list[Entry], list[int]]]:

@@ -92,4 +92,5 @@ class SortableMailbox(Mailbox, Protocol):
 
 def describe_os_error(error: OSError) -> str:
     """Return the reason of an operating system error in a few words."""
-    return (error.strerror or type(error).__name__).lower()
+    why = error.strerror or type(error).__name__
+    return why[:1].lower() + why[1:] if why[1:2].islower() else why
