@@ -79,6 +79,9 @@ def commands() -> dict[str, list[str]]:
         **{f"info {name}": ["info", name] for name in ("nb", "linear")},
         **{f"sql {name}": ["sql", name] for name in ("nb", "linear")},
         **{f"update {name}, 20 rows": ["update", name, "few.csv", "-o", "changed"] for name in exact},
+        **{f"forget {name}, 20 rows": ["forget", name, "seen.csv", "-o", "changed"] for name in exact},
+        "fit --model nb, 800 rows": ["fit", "labelled.csv", "-t", "sold", "--model", "nb", "-o", "fitted"],
+        "fit, 800 rows": ["fit", "labelled.csv", "-t", "sold", "-o", "fitted"],
         "mail classify, one message": ["mail", "classify", "-e", "message", "--filter", "mail.db"],
         "mail explain, one message": ["mail", "explain", "message", "--filter", "mail.db"],
         "mail status": ["mail", "status", "--filter", "mail.db"],
@@ -122,8 +125,10 @@ def main() -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as installed packages, which have compiled files
     with tempfile.TemporaryDirectory(prefix="suffice-") as name:
         folder = Path(name)
-        for number, (file, rows) in enumerate((("train", 3000), ("rows", 800), ("few", 20))):
+        for number, (file, rows) in enumerate((("train", 3000), ("rows", 800), ("few", 20), ("labelled", 800))):
             write_table(folder / f"{file}.csv", rows, number)
+        learned = (folder / "train.csv").read_text().splitlines(keepends=True)
+        (folder / "seen.csv").write_text("".join(learned[:21]))
         fit_models(folder)
         learn_mail(folder)
         found = measure(folder, options.rounds, options.only)

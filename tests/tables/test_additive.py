@@ -16,7 +16,8 @@ import suffice
 from suffice import AdditiveClassifier, AdditiveRegressor
 from suffice.additive import estimators
 from suffice.tables import TableError, TableModel
-from suffice.tables.model_search import Candidate, choose_simplest
+from suffice.tables.candidates import Candidate
+from suffice.tables.model_search import choose_simplest
 from suffice.tables.predictors.additive import informative_words
 from suffice.tables.sql_export import to_sql
 

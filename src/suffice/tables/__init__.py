@@ -6,13 +6,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from suffice.tables.candidates import Candidate
     from suffice.tables.decision import ThresholdMeasures
     from suffice.tables.errors import MissingExtraError, TableError, UsageError
     from suffice.tables.findings import Finding
     from suffice.tables.importance import Importance
     from suffice.tables.learning_curves import Comparison, compare
     from suffice.tables.model import ReadingWarning, TableModel, fit
-    from suffice.tables.model_search import Candidate
     from suffice.tables.outlier_detection import Outlier, outliers
     from suffice.tables.schema import Feature, Field, Schema
     from suffice.tables.sql_export import to_sql
@@ -21,7 +21,7 @@ from suffice.tables.sources import Dialect, FetchWarning, Source, open_table
 
 #: Module of each public name. Names are imported on first use: reading a table imports no models.
 _MODULES = {
-    "Candidate": "model_search",
+    "Candidate": "candidates",
     "Comparison": "learning_curves",
     "Feature": "schema",
     "Field": "schema",

@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from suffice.additive.scorer import AdditiveScorer
 from suffice.explain import EXPECTED_NUMBER, ClassScores, Contribution, Explanation
 from suffice.tables.encoding import Block, CodedColumn
 from suffice.tables.predictors.base import Effects, Predictor
-from suffice.tables.predictors.scorers import LinearMean
-from suffice.tables.predictors.text import TextPredictor
 
 if TYPE_CHECKING:
     from suffice.tables.fitted import FittedTable
@@ -29,7 +26,10 @@ def explain_rows(model: FittedTable, block: Block, batch: Any) -> list[Explanati
 
 def _explain(predictor: Predictor, block: Block, batch: Any) -> list[Explanation]:
     """Return an explanation of each row of a block, for the most probable class."""
-    if isinstance(predictor, TextPredictor):
+    if predictor.model_type.reads == "text":
+        from suffice.tables.predictors.text import TextPredictor
+
+        assert isinstance(predictor, TextPredictor)
         return [replace(predictor.explain(text), row=block.first + i) for i, text in enumerate(predictor.texts(block))]
     effects_of = predictor.effects(block)
     parts, base = effects_of.parts, effects_of.base
@@ -69,7 +69,7 @@ def _explain(predictor: Predictor, block: Block, batch: Any) -> list[Explanation
 
 
 def _is_log(predictor: Predictor) -> bool:
-    return isinstance(predictor.scorer, LinearMean | AdditiveScorer) and predictor.scorer.link == "log"
+    return getattr(predictor.scorer, "link", None) == "log"
 
 
 def _term_values(effects: Effects, cells: list[Any], row: int) -> list[Any]:

@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.statistics.base import FloatArray
+from suffice.tables.candidates import Candidate
 from suffice.tables.encoding import CodedColumn
-from suffice.tables.model_search import Candidate, CrossValidation
 
 if TYPE_CHECKING:
     from suffice.metrics import Evaluation
     from suffice.tables.fitted import FittedTable
     from suffice.tables.importance import Importance
+    from suffice.tables.model_search import CrossValidation
 
 Codes = npt.NDArray[np.int64]
 

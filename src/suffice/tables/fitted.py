@@ -5,27 +5,23 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from suffice.statistics import Labels, NormalEquations
+from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray, NegativeEvidenceError
 from suffice.store import Contents, Stored, nest_contents, unnest_contents
+from suffice.tables.candidates import Candidate
 from suffice.tables.decision import Decision, ThresholdMeasures, find_positive
 from suffice.tables.encoding import Bins, Block, Targets, encode_rows, numeric_ranges
 from suffice.tables.errors import TableError
 from suffice.tables.findings import Finding
 from suffice.tables.importance import Importance
-from suffice.tables.model_search import Candidate
 from suffice.tables.predictors import Predictor, restore_predictor
-from suffice.tables.predictors.additive import AdditivePredictor
-from suffice.tables.predictors.linear import LinearPredictor
 from suffice.tables.predictors.naive_bayes import Description, subtract_statistics, to_cells
-from suffice.tables.predictors.summed import SummedPredictor
 from suffice.tables.prefetch import prefetch
 from suffice.tables.schema import Schema
 from suffice.tables.sources import open_table
@@ -147,12 +143,8 @@ class FittedTable(Stored):
     def noise_(self) -> float:
         """Root mean square of the residuals."""
         self._check_fitted()
-        statistics = self.predictor_.statistics if isinstance(self.predictor_, SummedPredictor) else None
-        if isinstance(statistics, NormalEquations):
-            scorer: Any = self.predictor_.scorer
-            left = statistics.scatter[-1, -1] - statistics.xy[:, 0] @ scorer.coef
-            return float(np.sqrt(max(left, 0.0) / max(statistics.total, 1.0)))
-        return self._noise
+        noise = self.predictor_.residual_noise()
+        return self._noise if noise is None else noise
 
     def _check_fitted(self) -> None:
         if "predictor_" not in vars(self):
@@ -286,20 +278,8 @@ class FittedTable(Stored):
         Name: coefficient, dtype: float64
         """
         self._check_fitted()
-        predictor = self.predictor_
         note = f"fitted to {self.fitted_rows_:,} of {self.rows_:,} rows, drawn at random"
-        if isinstance(predictor, AdditivePredictor):
-            terms = predictor.summary()
-            return terms if self.fitted_rows_ >= self.rows_ else replace(terms, notes=(note,))
-        if not isinstance(predictor, LinearPredictor) or predictor.model_type.generative:
-            raise TableError(
-                f"{self.model_} is no regression, and has no coefficients: use explain, or fit model='linear', "
-                "'logistic', 'softmax', 'poisson' or 'additive'"
-            )
-        found = predictor.summary(level)
-        if self.fitted_rows_ < self.rows_:
-            found = replace(found, inference=replace(found.inference, notes=(*found.inference.notes, note)))
-        return found
+        return self.predictor_.summary(level, (note,) if self.fitted_rows_ < self.rows_ else ())
 
     def log_evidence(self, table: TableLike) -> FloatArray:
         """Return log p(x) of each row, (n,); it is low for outliers."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from suffice.model_types import ModelType, Task
 from suffice.selection.folds import assign_folds, assign_folds_by_time
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
+from suffice.tables.candidates import BASELINE, Candidate
 from suffice.tables.encoding import Block
 from suffice.tables.errors import TableError
 from suffice.tables.predictors import Predictor, make_predictor
@@ -41,80 +42,8 @@ _WORTH = 0.005
 _WORK = 800_000
 #: Largest number of classes for the confusion matrix of a candidate.
 _CONFUSED = 50
-#: Name of the candidate that predicts the same for every row: the class frequencies, or the mean.
-BASELINE = "baseline"
 #: Models, the simplest first: the simplest within one standard error of the best is chosen.
 SIMPLEST_FIRST = ("text", "nb", "gda", "poisson", "linear", "logistic", "softmax", "gda-full", "additive", "local")
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """Cross-validated loss of a model.
-
-    Parameters
-    ----------
-    model
-        Name of the model; ``"baseline"`` predicts the class frequencies, or the mean, for every row.
-    title
-        Description of the model.
-    generative
-        Whether it is a generative model.
-    loss
-        The loss on held-out rows: mean of -log p(y | x) for classes, root mean squared error for numbers, mean Poisson
-        deviance for counts. NaN if the model could not be fitted.
-    spread
-        The standard error of the loss over the held-out rows.
-    measures
-        Other measures, by name.
-    seconds
-        Duration of the evaluation.
-    why
-        Why it could not be fitted.
-    temperature
-        Temperature of the posteriors of a generative model.
-    penalty
-        Penalty of the coefficients of a regression.
-    columns
-        Number of columns of the design matrix, if it has one.
-    behind, behind_error
-        How much larger the mean loss of a row is than that of the model with the lowest loss, over the same held-out
-        rows (squared errors for numbers), and the standard error of this difference.
-    rows
-        Number of held-out rows.
-    intervals
-        95 % intervals of the loss, as ``"loss"``, and of the accuracy, over the held-out rows.
-    confusion
-        Number of held-out rows by true class and predicted class; empty for numbers, and for more than 50 classes. Of
-        the chosen model, by its threshold, as its accuracy is.
-    """
-
-    model: str
-    title: str
-    generative: bool
-    loss: float
-    spread: float
-    measures: dict[str, float] = field(default_factory=dict)
-    seconds: float = field(default=0.0, compare=False)  # not stored in files
-    why: str = ""
-    temperature: float = 1.0
-    penalty: float = 1.0
-    columns: int = 0
-    behind: float = 0.0
-    behind_error: float = 0.0
-    rows: int = 0
-    intervals: dict[str, list[float]] = field(default_factory=dict)
-    confusion: list[list[float]] = field(default_factory=list)
-
-    @property
-    def is_baseline(self) -> bool:
-        """Whether it predicts the same for every row."""
-        return self.model == BASELINE
-
-    def per_class(self, labels: Iterable[Any]) -> list[dict[str, Any]]:
-        """Return precision, recall, F1 and the number of held-out rows of each class; nothing for many classes."""
-        from suffice.metrics import describe_classes
-
-        return describe_classes(labels, np.array(self.confusion)) if self.confusion else []
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from suffice.model_types import MODEL_TYPES, ModelType, Task
 from suffice.statistics import Labels
 from suffice.store import Contents
-from suffice.tables.predictors.additive import AdditivePredictor
 from suffice.tables.predictors.base import Effects, EncodedRows, Predictor, ignore_warnings, to_probabilities
-from suffice.tables.predictors.linear import LinearPredictor
-from suffice.tables.predictors.local import LocalPredictor
-from suffice.tables.predictors.naive_bayes import NaiveBayesPredictor
-from suffice.tables.predictors.summed import SummedPredictor
-from suffice.tables.predictors.text import TextPredictor
 
 __all__ = [
     "Effects",
@@ -25,21 +20,23 @@ __all__ = [
     "to_probabilities",
 ]
 
-#: Predictor of each encoding of the rows.
-_CLASSES: dict[str, type[Predictor]] = {
-    "cells": NaiveBayesPredictor,
-    "design": LinearPredictor,
-    "bins": AdditivePredictor,
-    "text": TextPredictor,
-    "near": LocalPredictor,
+#: Module and class of each encoding of the rows. A file needs one of them, and together they take long to import.
+_CLASSES = {
+    "cells": ("naive_bayes", "NaiveBayesPredictor"),
+    "design": ("linear", "LinearPredictor"),
+    "design sums": ("summed", "SummedPredictor"),
+    "bins": ("additive", "AdditivePredictor"),
+    "text": ("text", "TextPredictor"),
+    "near": ("local", "LocalPredictor"),
 }
 
 
 def make_predictor(model_type: ModelType, task: Task, labels: Labels, penalty: float = 1.0) -> Predictor:
     """Return an unfitted predictor of a model type."""
     has_design_sums = model_type.reads == "design" and model_type.exact
-    kind = SummedPredictor if has_design_sums else _CLASSES[model_type.reads]
-    predictor = kind(model_type, task, labels)
+    module, name = _CLASSES["design sums" if has_design_sums else model_type.reads]
+    kind = getattr(import_module(f"suffice.tables.predictors.{module}"), name)
+    predictor: Predictor = kind(model_type, task, labels)
     predictor.penalty = penalty
     return predictor
 

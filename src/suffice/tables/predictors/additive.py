@@ -221,13 +221,13 @@ class AdditivePredictor(Predictor):
             found.append(EffectTerm(term.name, tuple(place for place, _ in used), word))
         return found
 
-    def summary(self) -> TermSummary:
+    def summary(self, level: float, notes: tuple[str, ...] = ()) -> TermSummary:
         """Return the terms with their importance and effects."""
         from suffice.tables.term_summary import TermSummary
 
         booleans = {feature.name for feature in self.features if feature.kind == "boolean"}
         words = {name for term in self.words.values() for name in term.names}
-        return TermSummary(self.additive, frozenset(booleans), frozenset(words), self.task)
+        return TermSummary(self.additive, frozenset(booleans), frozenset(words), self.task, notes)
 
     # Files.
 

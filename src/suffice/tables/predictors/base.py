@@ -21,7 +21,9 @@ from suffice.tables.errors import TableError
 from suffice.tables.predictors.scorers import Scorer, read_scorer, scorer_of
 
 if TYPE_CHECKING:
+    from suffice.discriminative.summary import Summary
     from suffice.tables.predictors.naive_bayes import Description
+    from suffice.tables.term_summary import TermSummary
 
 EncodedRows = tuple[Block, npt.NDArray[Any]]  # rows, and codes of classes or numbers
 
@@ -134,6 +136,17 @@ class Predictor(ABC):
         """Return the probabilities of the classes, (n, k), or expected numbers, (n,)."""
         scores = self.scores(block)
         return to_probabilities(scores) if self.task == "classes" else scores
+
+    def summary(self, level: float, notes: tuple[str, ...] = ()) -> Summary | TermSummary:
+        """Return the coefficients or the terms, with standard errors; ``notes`` are added to its own."""
+        raise TableError(
+            f"{self.model_type.name} is no regression, and has no coefficients: use explain, or fit model='linear', "
+            "'logistic', 'softmax', 'poisson' or 'additive'"
+        )
+
+    def residual_noise(self) -> float | None:
+        """Return the root mean square of the residuals; None if the sums do not tell."""
+        return None
 
     def set_temperature(self, temperature: float) -> None:
         """Divide the scores of a generative model by a temperature."""

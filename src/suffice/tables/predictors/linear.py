@@ -39,6 +39,7 @@ from suffice.tables.prefetch import prefetch
 
 if TYPE_CHECKING:
     from suffice.discriminative.summary import Summary
+    from suffice.tables.term_summary import TermSummary
 
 R = TypeVar("R")
 
@@ -233,8 +234,10 @@ class LinearPredictor(Predictor):
         parts = [self.design.sum_by_feature(_times(matrix, row)) for row in np.atleast_2d(scorer.coef)]
         return Effects(parts, np.tile(np.atleast_1d(scorer.intercept), (block.rows, 1)))
 
-    def summary(self, level: float) -> Summary:
+    def summary(self, level: float, notes: tuple[str, ...] = ()) -> Summary | TermSummary:
         """Return the coefficients in the units and levels of the table, with standard errors and tests."""
+        if self.model_type.generative:
+            return super().summary(level, notes)
         from suffice.discriminative.summary import Summary
 
         named = copy.copy(self.inner)  # which answers by the names of the columns, where the predictor reads arrays
@@ -250,21 +253,21 @@ class LinearPredictor(Predictor):
             groups = len(found.names) // width  # of coefficients: one, or one for each class but the last
             blocks = found.covariance.reshape(groups, width, groups, width)
             covariance = np.einsum("ij,ajbk,lk->aibl", to_units, blocks, to_units).reshape(found.covariance.shape)
-        notes = [
+        own = [
             f"{term.feature}: reference level {term.levels[0]}"
             for term in self.design.terms
             if isinstance(term, Levels) and term.apart and term.levels
         ]
         if any(isinstance(term, Number) and term.gaps for term in self.design.terms):
-            notes.append("[missing] is the difference between a missing number and the mean of the column")
+            own.append("[missing] is the difference between a missing number and the mean of the column")
         if self.inner.is_penalised():
-            notes.append("the penalty is on standardised columns")
+            own.append("the penalty is on standardised columns")
         return Summary(
             replace(
                 found,
                 estimate=(found.estimate.reshape(-1, width) @ to_units.T).ravel(),
                 covariance=covariance,
-                notes=(*notes, *found.notes),
+                notes=(*own, *found.notes, *notes),
             ),
             level,
         )

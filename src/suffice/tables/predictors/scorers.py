@@ -7,25 +7,16 @@ from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
-from suffice import validation
-from suffice.additive.scorer import AdditiveScorer
-from suffice.discriminative.coefficients import (
-    add_first_class,
-    add_last_class,
-    centre_classes,
-    split_theta,
-)
 from suffice.families.links import LARGEST_EXPONENT
-from suffice.generative.correlated import STRUCTURES, estimate_gaussians
-from suffice.generative.joint import Joint
 from suffice.statistics import Labels, NormalEquations
 from suffice.statistics.base import FloatArray
-from suffice.statistics.moments import ClassMoments
 from suffice.store import Contents, check_shapes
 from suffice.store.parameters import decode_parameters
 
 if TYPE_CHECKING:
+    from suffice.additive.scorer import AdditiveScorer
     from suffice.discriminative.local_fit import LocalScorer
+    from suffice.generative.joint import Joint
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +51,7 @@ class LinearMean:
         return np.asarray(eta if self.link == "identity" else np.exp(np.minimum(eta, LARGEST_EXPONENT)))
 
 
-Scorer = Union[Joint, LinearScores, LinearMean, AdditiveScorer, "LocalScorer"]
+Scorer = Union["Joint", LinearScores, LinearMean, "AdditiveScorer", "LocalScorer"]
 
 
 def scorer_of(estimator: Any) -> Scorer | None:
@@ -82,6 +73,8 @@ def scorer_of(estimator: Any) -> Scorer | None:
 def read_scorer(contents: Contents) -> Scorer | None:
     """Return the scorer of an estimator in a file, without the estimator; None where that has to be loaded.
 
+    Each kind imports what it needs: to import all of them would take longer than a prediction.
+
     Examples
     --------
     >>> import numpy as np
@@ -94,9 +87,11 @@ def read_scorer(contents: Contents) -> Scorer | None:
         case "GDA":
             return _read_discriminant(contents)
         case "AdditiveClassifier" | "AdditiveRegressor":
+            from suffice.additive.scorer import AdditiveScorer
+
             return AdditiveScorer.of_contents(contents)
         case "LocallyWeightedRegression":
-            from suffice.discriminative.local_fit import LocalScorer  # few models need it
+            from suffice.discriminative.local_fit import LocalScorer
 
             return LocalScorer.of_contents(contents)
         case "LinearRegression" if not contents.arrays:  # estimated from the sums alone
@@ -114,6 +109,8 @@ def _fitted_parameters(settings: Any) -> Any:
 
 
 def _read_coefficients(contents: Contents) -> LinearScores:
+    from suffice.discriminative.coefficients import add_first_class, add_last_class, centre_classes, split_theta
+
     settings, theta = contents.settings, contents.arrays["theta"]
     labels = Labels(tuple(settings["classes"]["names"]))
     has_intercept = bool(_fitted_parameters(settings)["fit_intercept"])
@@ -150,6 +147,11 @@ def _read_least_squares(contents: Contents) -> LinearMean | None:
 
 
 def _read_discriminant(contents: Contents) -> Joint | None:
+    from suffice import validation
+    from suffice.generative.correlated import STRUCTURES, estimate_gaussians
+    from suffice.generative.joint import Joint
+    from suffice.statistics.moments import ClassMoments
+
     settings, statistics = contents.settings, contents.statistics["sum"]
     given = decode_parameters(_fitted_parameters(settings))
     unsettled = (None, "cv")  # chosen on held-out rows, or dependent on whether the covariance is singular

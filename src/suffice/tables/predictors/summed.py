@@ -116,6 +116,15 @@ class SummedPredictor(StatisticsPredictor, LinearPredictor):
         labels = Labels(tuple(self.labels.names[code] for code in present))
         return engine.accumulate(self._moments.over(labels), Batch(matrix, codes, block.weights))
 
+    def residual_noise(self) -> float | None:
+        """Return the root mean square of the residuals of least squares."""
+        statistics = self.statistics
+        if not isinstance(statistics, NormalEquations):
+            return None
+        scorer: Any = self.scorer
+        left = statistics.scatter[-1, -1] - statistics.xy[:, 0] @ scorer.coef
+        return float(np.sqrt(max(left, 0.0) / max(statistics.total, 1.0)))
+
     # Updates and merges.
 
     def add(self, block: Block, values: npt.NDArray[Any]) -> None:
