@@ -20,6 +20,7 @@ extensions = [
     "matplotlib.sphinxext.plot_directive",
     "myst_parser",
     "numpydoc",
+    "pictures",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx_copybutton",
@@ -34,7 +35,7 @@ html_theme_options = {
     "footer_end": [],
     "header_links_before_dropdown": 12,
     "navigation_with_keys": False,
-    "secondary_sidebar_items": {"**": ["page-toc"], "gallery/*/*": ["page-toc", "sg_download_links"]},
+    "secondary_sidebar_items": ["page-toc", "sg_download_links"],
     "show_prev_next": True,
 }
 html_sidebars = {page: [] for page in ("getting-started", "index", "inference")}

@@ -29,7 +29,8 @@ class Page(HTMLParser):
 
 def dead_links(folder: Path) -> Iterator[str]:
     """Yield each link within a folder of pages that leads nowhere, with its page."""
-    pages = {file: Page(file) for file in sorted(folder.resolve().rglob("*.html"))}
+    files = (file for file in sorted(folder.resolve().rglob("*.html")) if "_static" not in file.parts)  # of the theme
+    pages = {file: Page(file) for file in files}
     for file, page in pages.items():
         for target in sorted(page.targets):
             address = urlsplit(target)

@@ -1,9 +1,24 @@
-"""Style of the plots of the gallery: the palette of suffice.plots, readable on a light and on a dark page."""
+"""Pictures of the pages and of the gallery: the palette of suffice.plots, readable on a light and on a dark page.
 
-from typing import Any
+The directive ``picture`` shows its lines as code, and below them the variable ``picture`` that they assign: a display,
+an animation, or a figure of matplotlib. The lines see the variables of all examples before them on the page.
+"""
+
+from __future__ import annotations
+
+import doctest
+import io
+import re
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.util.docutils import SphinxDirective
 
 
-def plain(gallery: dict[str, Any], file: str) -> None:
+def plain(gallery: dict[str, Any] | None = None, file: str | None = None) -> None:
     """Set matplotlib's defaults before each example."""
     import matplotlib as mpl
     from cycler import cycler
@@ -32,3 +47,68 @@ def plain(gallery: dict[str, Any], file: str) -> None:
             "ytick.color": FOREGROUND,
         }
     )
+
+
+class Picture(SphinxDirective):
+    """Run the examples of the page up to here, and show the picture that the last ones draw."""
+
+    has_content = True
+    option_spec: ClassVar[dict[str, Any]] = {"alt": directives.unchanged_required, "hide": directives.flag}
+
+    def run(self) -> list[nodes.Node]:
+        alt = self.options.get("alt")
+        if not alt:
+            raise self.error("a picture needs :alt:, its text alternative")
+        page = self.env.doc2path(self.env.docname)
+        runs = self.env.temp_data.setdefault("examples", ExamplesOfPage(Path(page)))
+        picture = runs.run_until(self.lineno + self.content_offset + len(self.content)).get("picture")
+        if picture is None:
+            raise self.error("the examples assign no variable named picture")
+        code = "\n".join(self.content).rstrip()
+        shown = [] if "hide" in self.options else [nodes.literal_block(code, code, language="python")]
+        return [*shown, nodes.raw("", as_html(picture, alt), format="html")]
+
+
+class ExamplesOfPage:
+    """The examples of a page, which run once, in order, and share their variables."""
+
+    def __init__(self, page: Path) -> None:
+        self.page = page
+        self.examples = doctest.DocTestParser().get_examples(page.read_text(encoding="utf-8"), str(page))
+        self.variables: dict[str, Any] = {"__name__": "__main__"}
+        self.done = 0
+
+    def run_until(self, line: int) -> dict[str, Any]:
+        """Run the examples before a line of the page that have not run yet, and return the variables."""
+        import matplotlib as mpl
+
+        mpl.use("Agg")
+        self.variables.pop("picture", None)
+        with mpl.rc_context(), redirect_stdout(io.StringIO()):
+            plain()
+            while self.done < len(self.examples) and self.examples[self.done].lineno < line:
+                example = self.examples[self.done]
+                self.done += 1
+                try:
+                    exec(compile(example.source, f"{self.page}:{example.lineno + 1}", "single"), self.variables)
+                except Exception:
+                    if example.exc_msg is None:
+                        raise
+        return self.variables
+
+
+def as_html(picture: Any, alt: str) -> str:
+    """Return a picture as an element that follows the theme of the page."""
+    from suffice.plots import Animation, Display, figure_to_svg
+
+    if isinstance(picture, Animation):
+        drawn = picture.to_html()
+    else:
+        drawn = figure_to_svg(picture.figure_ if isinstance(picture, Display) else picture, alt)
+    width = 1.25 * max(float(each) for each in re.findall(r'viewBox="0 0 ([\d.]+)', drawn))
+    return f'<div class="picture"><div style="max-width: {width:.0f}px">{drawn}</div></div>'
+
+
+def setup(app: Any) -> dict[str, bool]:
+    app.add_directive("picture", Picture)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -75,11 +75,11 @@ def test_steps_of_stochastic_gradient_are_those_of_its_epochs(line: Rows) -> Non
     settings = {"step": 0.05, "epochs": 2, "average": False, "random_state": 3}
     epochs = StochasticGradient(**settings).minimise(objective, np.zeros((2, 1))).trace
     steps = StochasticGradient(**settings, trace_steps=True).minimise(objective, np.zeros((2, 1))).trace
-    assert len(steps) == len(epochs) + 2 * 30
+    assert len(steps) == 1 + 2 * 30  # the start, and each row's step
     np.testing.assert_allclose(steps[30].theta, epochs[1].theta, rtol=1e-12)
-    np.testing.assert_allclose(steps[-2].theta, epochs[2].theta, rtol=1e-12)
+    np.testing.assert_allclose(steps[-1].theta, epochs[2].theta, rtol=1e-12)
     np.testing.assert_allclose(sum(step.value for step in steps[1:31]), epochs[1].value)
-    np.testing.assert_allclose(steps[31].passes, epochs[1].passes)
+    np.testing.assert_allclose(steps[30].passes, epochs[1].passes)
     assert steps[1].step == 0.05 > steps[30].step
 
 

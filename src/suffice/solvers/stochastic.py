@@ -176,7 +176,8 @@ class _Run:
         self._mean = self._mean + (descent.mean - self._mean) * (2 / (number + 1))  # epoch e has weight e
         self._steps += descent.steps
         last = float(self._pace.size(np.array([self._steps - 1]))[0])
-        self._trace.add(self.theta, -descent.log_likelihood, None, passes=0, step=last)
+        if self._settings.average or not self._settings.trace_steps:  # else the last step of the epoch is traced
+            self._trace.add(self.theta, -descent.log_likelihood, None, passes=0, step=last)
         return -descent.log_likelihood
 
     def _trace_steps(self, seed: int | None, descent: Descent) -> None:
