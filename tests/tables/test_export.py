@@ -201,15 +201,15 @@ def test_formatted_numbers_are_read_as_by_the_model() -> None:
     document = json.loads(format_json(export_document(model)))
     assert document["columns"][0]["format"]["decimal"] == ","
     rows = {
-        "price": ["1.234,50 €", "€ 12", "- 3,5", "−3,5 €", "N/A", None, " 1234,5 "],
-        "share": ["12%", "3.5 %", "-1%", "−0.5%", "unknown", "", "100.0%"],
+        "price": ["1.234,50 €", "€ 12", "- 3,5", "−3,5 €", "N/A", None, " 1234,5 ", "(1.234,5)", "€ 12,–", "(3,5) €"],
+        "share": ["12%", "3.5 %", "-1%", "−0.5%", "unknown", "", "100.0%", "(1%)", "(2)%", "0%"],
     }
     found = runtime.predict(rows, document)
     np.testing.assert_allclose(found, model.predict(pd.DataFrame(rows)), atol=1e-12)
-    numbers = {"price": [1234.5, 12, -3.5, -3.5, None, np.nan, 1234.5], "share": rows["share"]}
+    numbers = {"price": [1234.5, 12, -3.5, -3.5, None, np.nan, 1234.5, -1234.5, 12, -3.5], "share": rows["share"]}
     np.testing.assert_allclose(runtime.predict(numbers, document), found, atol=1e-12)
     for price, share in (("1,234.50 €", "1%"), ("1.2.3", "1%"), ("1 $", "1%"), ("1", "1"), ("1", 1.0)):
-        with pytest.raises(ValueError, match=r"in row 1 (is not a number|has no percent sign)"):
+        with pytest.raises(ValueError, match=r"in row 1 (is not a number|has no unit)"):
             runtime.predict([{"price": price, "share": share}], document)
 
 

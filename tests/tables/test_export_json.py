@@ -44,9 +44,11 @@ def cell_of(row: dict[str, Any], feature: dict[str, Any], columns: dict[str, Any
 def number_of(cell: str, notation: dict[str, Any]) -> float:
     """Return a formatted number."""
     assert re.fullmatch(notation["pattern"], cell)
+    cell = re.sub(re.escape(notation["decimal"]) + "[-–—]+", "", cell)
     for sign in (notation["unit"], " ", "\u00a0", notation["thousands"], "’" if notation["thousands"] == "'" else ""):
         cell = cell.replace(sign, "") if sign else cell
-    return float(cell.replace(notation["decimal"], ".").replace("−", "-"))
+    cell = cell.replace(notation["decimal"], ".").replace("−", "-")
+    return -float(cell.strip("()-")) if cell.startswith("(") or cell.endswith("-") else float(cell)
 
 
 def place_in(side: dict[str, Any], x: Any) -> int:
@@ -135,8 +137,9 @@ def test_the_threshold_of_a_class_is_in_the_file(tmp_path: Path) -> None:
 def test_formatted_numbers_are_read_by_their_notation(tmp_path: Path) -> None:
     own = formatted()
     model = json.loads(own.export(tmp_path / "model.json", "json").read_text())
-    rows = {"price": ["1.234,50 €", "−2,5", None], "share": ["12%", "3.5 %", None]}
-    found = [predict(model, {name: rows[name][at] for name in rows})[0] for at in range(3)]
+    prices = ["1.234,50 €", "−2,5", None, "(2,50 €)", "12,- €", "2,5-"]
+    rows = {"price": prices, "share": ["12%", "3.5 %", None, "(1%)", "1%", "0%"]}
+    found = [predict(model, {name: rows[name][at] for name in rows})[0] for at in range(len(prices))]
     np.testing.assert_allclose(found, own.predict(pd.DataFrame(rows)), rtol=1e-11)
 
 

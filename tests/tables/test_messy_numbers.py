@@ -77,6 +77,66 @@ def test_numbers_of_other_countries_give_the_model_of_plain_numbers(
     np.testing.assert_array_equal(again.predict_proba(source), model.predict_proba(source))
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "decimal", "thousands"),
+    [("(", ")", ".", ","), ("$ (", ")", ".", ","), ("(", " €)", ",", "."), ("", "-", ",", "."), ("-$", "", ".", ",")],
+)
+def test_negative_amounts_of_accountants_are_numbers(
+    before: str, after: str, decimal: str, thousands: str, tmp_path: Path
+) -> None:
+    cells = [grouped(each, decimal, thousands) for each in numbers()]
+    cells = [f"{before}{cell}{after}" if row % 5 == 0 else cell for row, cell in enumerate(cells)]
+    model = suffice.fit(csv(table(cells), tmp_path / "a.csv"), "y", "nb")
+    signs = np.where(np.arange(N) % 5 == 0, -1, 1)
+    assert model.ranges_["price"] == ((signs * numbers()).min(), (signs * numbers()).max())
+    assert (f"{cells[0]!r} is negative" in model.schema_.notes[0]) == (before != "-$")
+
+
+def indian(number: float) -> str:
+    """Return a number in lakhs and crores."""
+    whole, decimals = f"{number:.2f}".split(".")
+    head, tail = whole[:-3], whole[-3:]
+    pairs = [head[max(end - 2, 0) : end] for end in range(len(head), 0, -2)][::-1]
+    return ",".join([*pairs, tail]) + "." + decimals
+
+
+def test_groups_of_digits_may_be_indian() -> None:
+    amounts = numbers() * 1000
+    frame = table([f"₹{indian(each)}" for each in amounts])
+    assert f"₹{indian(1234567.8)}" == "₹12,34,567.80"
+    model = suffice.fit(frame, "y", "nb")
+    assert model.ranges_["price"] == pytest.approx((amounts.min(), amounts.max()))
+
+
+def test_dashes_may_stand_for_decimals() -> None:
+    cells = [f"CHF {each:.2f}" if row % 2 else f"CHF {int(each)}.–" for row, each in enumerate(numbers())]
+    model = suffice.fit(table(cells), "y", "nb")
+    assert kinds(model) == {"price": "numeric"}
+    assert model.ranges_["price"][0] > 0
+
+
+def test_numbers_with_one_unit_are_numbers(tmp_path: Path) -> None:
+    path = csv(table([f"{each} kg" for each in numbers()]), tmp_path / "a.csv")
+    model = suffice.fit(path, "y", "nb")
+    assert model.schema_.notes == ("column 'price': kg left out",)
+    np.testing.assert_array_equal(model.predict_proba(path), plain().predict_proba(table(numbers().tolist())))
+    with pytest.raises(TableError, match=r"had strings such as '12kg' at the fit.*give strings with the unit"):
+        model.predict(table(numbers().tolist()))
+
+
+@pytest.mark.parametrize("units", [("kg", "g"), ("k", "")])
+def test_numbers_with_several_units_are_reported(units: tuple[str, str]) -> None:
+    cells = [f"{each}{units[row % 2]}" for row, each in enumerate(numbers())]
+    with pytest.warns(ReadingWarning, match=r"100 of 200 cells \(50 %\) are no numbers \("):
+        model = TableModel("nb").fit(table(cells).assign(x=numbers()), "y")
+    assert kinds(model)["price"] == "ignore"
+
+
+def test_codes_of_digits_and_letters_are_names_without_a_word() -> None:
+    model = suffice.fit(table([f"{row % 9}{'ABCDEF'[row % 6]}" for row in range(N)]), "y", "nb")
+    assert (kinds(model), model.schema_.notes) == ({"price": "category"}, ())
+
+
 def test_update_and_forget_read_the_cells_as_the_fit_did(tmp_path: Path) -> None:
     cells = [grouped(each, ",", ".") for each in numbers()]
     half, rest = table(cells)[:100], table(cells)[100:]

@@ -228,10 +228,12 @@ def _apply_format(
 ) -> tuple[Any, CellType]:
     """Return a column of strings as numbers in the field's format, with its cell type; other columns unchanged."""
     if field.format is None or kind != "name":
-        if field.format is not None and field.format.unit == "%" and kind != "nothing":
+        if field.format is not None and field.format.needs_unit and kind != "nothing":
+            unit = field.format.unit
+            doubt = "is 12 % 12 or 0.12" if unit == "%" else f"is the unit {unit}, too"
             raise TableError(
-                f"column {field.name!r} had strings such as '12%' at the fit, and holds {column.type}: is 12 % 12 or "
-                "0.12? give strings with the sign, or fit again"
+                f"column {field.name!r} had strings such as '12{unit}' at the fit, and holds {column.type}: {doubt}? "
+                "give strings with the unit, or fit again"
             )
         return column, kind
     return _parse_numbers(column, field.format, field.name, first, missing), "number"

@@ -14,13 +14,38 @@ from suffice.tables.sources.base import NumberOptions, arrow
 
 #: Marks of missing cells in columns of numbers and dates, in lower case. Categories may be called so.
 MARKS = (
-    *("na", "n/a", "n.a.", "n.a", "n/k", "nan", "<na>", "#n/a", "#na", "null", "(null)", "#null!", "none", "nil"),
+    *(
+        "na",
+        "n/a",
+        "n.a.",
+        "n.a",
+        "n/k",
+        "nan",
+        "<na>",
+        "#n/a",
+        "#na",
+        "null",
+        "(null)",
+        "[null]",
+        "#null!",
+        "none",
+        "nil",
+    ),
     *(
         "\\n",
         "unknown",
         "unk",
+        "undefined",
         "missing",
+        "(missing)",
+        "blank",
+        "(blank)",
         "not available",
+        "not applicable",
+        "not known",
+        "no data",
+        "n/d",
+        "tbd",
         "-",
         "--",
         "---",
@@ -54,13 +79,21 @@ _CURRENCY = "|".join(map(re.escape, _CURRENCIES))
 _BLANK = "[ \\s\u00a0\u2009\u202f]"
 _SIGN = "[+\u2212-]"
 _SPECIAL = "[+-]?(?i:nan|inf|infinity)"
-#: Anything that is a number in some format: its parts are sign, currency, digits with separators, unit.
+#: Dashes instead of decimals that are 0.
+_DASHES = "[\u2013\u2014-]{1,2}"
+#: Anything that is a number in some format: its parts are sign, currency, digits with separators, unit. Numbers in
+#: parentheses, and with a minus at their end, are negative, as accountants write them.
+_DIGITS = "(?:[.,]?[0-9](?:[0-9.,'\u2019 \u00a0\u2009\u202f]*[0-9])?[.,]?(?:[eE][+-]?[0-9]+)?)"
 _NUMBER_LIKE = (
-    f"(?:{_CURRENCY})?{_BLANK}*{_SIGN}?{_BLANK}*(?:{_CURRENCY})?{_BLANK}*"
-    "(?:[.,]?[0-9](?:[0-9.,'\u2019 \u00a0\u2009\u202f]*[0-9])?[.,]?(?:[eE][+-]?[0-9]+)?)"
-    f"{_BLANK}*(?:{_CURRENCY}|%)?"
+    f"(?:{_CURRENCY})?{_BLANK}*(?:{_SIGN}|\\()?{_BLANK}*(?:{_CURRENCY})?{_BLANK}*{_DIGITS}"
+    f"{_BLANK}*(?:{_CURRENCY}|%)?{_BLANK}*(?:[)\u2212-]|{_DASHES})?{_BLANK}*(?:{_CURRENCY}|%)?"
 )
 _UNIT = re.compile(f"{_CURRENCY}|%")
+#: A number and the unit behind it, and the most units of a column of such.
+_MEASURED, _UNITS = re.compile(f"{_SIGN}?{_DIGITS}{_BLANK}*((?![eE]$)[^\\W\\d_]{{1,6}}[²³]?|°[CFK]?|‰)"), 3
+#: Digits in groups of three, or as in India.
+_GROUPS = "[0-9]{{1,3}}(?:{0}[0-9]{{3}})+"
+_INDIAN = "[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}"
 _ZEROS = re.compile("0[0-9]+")
 #: Digits of whole numbers that are codes, such as card numbers.
 _LONG = 16
@@ -78,16 +111,19 @@ class NumberFormat:
         The decimal separator: "." or ",".
     thousands
         The separator between groups of three digits: "", ",", ".", " " or "'"; blanks and apostrophes of any width.
+        With commas, groups may be Indian: 1,23,456.
     unit
-        A currency sign, which cells may have, or "%", which they must have. It does not change the number.
+        A currency, which cells may have, or the unit of a measure, such as "%" or "kg", which they must have. It does
+        not change the number.
     missing
         Strings of the column that are no numbers, and are read as missing cells, beside :data:`MARKS`.
 
     Examples
     --------
-    >>> numbers, wrong = NumberFormat(",", ".", "€").parse(arrow().array(["1.234,50 €", "-2,5", "n/a", "1,2,3"]))
+    >>> cells = arrow().array(["1.234,50 €", "-2,5", "(2,50 €)", "n/a", "1,2,3"])
+    >>> numbers, wrong = NumberFormat(",", ".", "€").parse(cells)
     >>> numbers.to_pylist(), wrong.to_pylist()
-    ([1234.5, -2.5, None, None], [False, False, None, True])
+    ([1234.5, -2.5, -2.5, None, None], [False, False, False, None, True])
     """
 
     decimal: str = "."
@@ -99,13 +135,23 @@ class NumberFormat:
     def pattern(self) -> str:
         """Regular expression of the numbers."""
         group, point = _SEPARATORS[self.thousands], _SEPARATORS[self.decimal]
-        digits = f"(?:[0-9]{{1,3}}(?:{group}[0-9]{{3}})+|[0-9]+)" if group else "[0-9]+"
-        number = f"(?:{digits}(?:{point}[0-9]*)?|{point}[0-9]+)(?:[eE][+-]?[0-9]+)?"
-        if self.unit == "%":
-            return f"^(?:{_SIGN}?{number}{_BLANK}*%)$"
-        before = f"(?:{re.escape(self.unit)})?{_BLANK}*" if self.unit else ""
-        after = f"{_BLANK}*(?:{re.escape(self.unit)})?" if self.unit else ""
-        return f"^(?:{before}{_SIGN}?{before}{number}{after}|{_SPECIAL})$"
+        groups = [*([_GROUPS.format(group)] if group else []), *([_INDIAN] if group == "," else [])]
+        digits = "|".join([*groups, "[0-9]+"])
+        number = f"(?:(?:{digits})(?:{point}(?:[0-9]*|{_DASHES}))?|{point}[0-9]+)(?:[eE][+-]?[0-9]+)?"
+        sign, minus, unit = f"(?:{_SIGN}{_BLANK}*)?", "[\u2212-]", re.escape(self.unit)
+        if not self.unit:
+            return f"^(?:{sign}{number}|\\({number}\\)|{number}{minus}|{_SPECIAL})$"
+        if self.needs_unit:
+            unit = f"{_BLANK}*{unit}"
+            return f"^(?:{sign}{number}{unit}|\\({number}{unit}\\)|\\({number}\\){unit}|{number}{minus}{unit})$"
+        before, after = f"(?:{unit})?{_BLANK}*", f"{_BLANK}*(?:{unit})?"
+        positive = f"{before}{number}{after}"
+        return f"^(?:{before}{sign}{positive}|{before}\\({positive}\\){after}|{positive}{minus}{after})$"
+
+    @property
+    def needs_unit(self) -> bool:
+        """Whether cells without the unit are no numbers: it may be a part of them, as that of 12 % and 12k is."""
+        return bool(self.unit) and self.unit not in _CURRENCIES
 
     def parse(self, column: Any, missing: Iterable[str] = ()) -> tuple[Any, Any]:
         """Return cells as floats, null for missing ones, and which of the others are no numbers.
@@ -126,14 +172,16 @@ class NumberFormat:
         cells = pc.if_else(is_missing, pa.NULL, cells)
         is_number = pc.match_substring_regex(cells, self.pattern)
         numbers = pc.if_else(is_number, cells, pa.NULL)
+        numbers = pc.replace_substring_regex(numbers, f"{_SEPARATORS[self.decimal]}{_DASHES}", "")
         if self.unit:
-            numbers = pc.utf8_trim_whitespace(pc.replace_substring(numbers, self.unit, ""))
-            numbers = pc.replace_substring_regex(numbers, f"^({_SIGN})\\s+", "\\1")
+            numbers = pc.replace_substring(numbers, self.unit, "")
+        numbers = pc.replace_substring_regex(numbers, _BLANK, "")
         if self.thousands:
             numbers = pc.replace_substring_regex(numbers, _SEPARATORS[self.thousands], "")
         if self.decimal != ".":
             numbers = pc.replace_substring(numbers, self.decimal, ".")
         numbers = pc.replace_substring(numbers, "\u2212", "-")
+        numbers = pc.replace_substring_regex(numbers, "^\\((.*)\\)$|^(.*[^-])-$", "-\\1\\2")
         return numbers.cast(pa.float64()), pc.invert(is_number)
 
     def describe(self) -> str:
@@ -190,7 +238,18 @@ def may_be_numbers(column: Any) -> bool:
     """Whether enough of the first cells of a column of strings look like numbers for a closer look."""
     known = [cell.strip() for cell in column.drop_null()[:200].to_pylist()]
     known = [cell for cell in known if cell and cell.casefold() not in MARKS]
-    return sum(re.fullmatch(_NUMBER_LIKE, cell) is not None for cell in known) >= _NOTED * len(known) / 2
+    return sum(is_number_like(cell) for cell in known) >= _NOTED * len(known) / 2
+
+
+def is_number_like(cell: str) -> bool:
+    """Whether a cell is a number in some format, perhaps with a unit.
+
+    Examples
+    --------
+    >>> [is_number_like(cell) for cell in ("(1,234.50)", "CHF 5.-", "12 kg", "Elm Street 5")]
+    [True, True, True, False]
+    """
+    return re.fullmatch(_NUMBER_LIKE, cell) is not None or _MEASURED.fullmatch(cell) is not None
 
 
 def find_notation(
@@ -220,7 +279,8 @@ def find_notation(
     """
     marks = {cell: count for cell, count in counts.items() if cell.casefold() in MARKS}
     known = {cell: count for cell, count in counts.items() if cell not in marks}
-    like = {cell: count for cell, count in known.items() if re.fullmatch(_NUMBER_LIKE, cell)}
+    measures = _find_measures(known)
+    like = {cell: count for cell, count in known.items() if cell in measures or re.fullmatch(_NUMBER_LIKE, cell)}
     total = sum(known.values())
     if not like or (sum(like.values()) < _NOTED * total and not is_wanted):
         return Notation(NumberFormat() if is_wanted else None)
@@ -233,9 +293,9 @@ def find_notation(
         return Notation(None, f"column {name!r}: {long[0]!r} has {len(long[0])} digits: read as names, not as numbers")
     units = Counter({"": 0})
     for cell, count in like.items():
-        units[(_UNIT.findall(cell) or [""])[0]] += count
+        units[measures.get(cell) or (_UNIT.findall(cell) or [""])[0]] += count
     unit = max((each for each in units if each), key=lambda each: units[each], default="")
-    if unit == "%" and units["%"] < units[""]:
+    if NumberFormat(unit=unit).needs_unit and units[unit] < units[""]:
         unit = ""
     some = dict(list(like.items())[:_COMPARED])
     best: list[NumberFormat] = []
@@ -273,6 +333,8 @@ def find_notation(
     found = replace(found, missing=tuple(sorted(wrong)))
     is_shown = found.describe() and not all(cell.isdecimal() for cell in like)
     notes = [found.describe()] if is_shown else []
+    accounts = next((cell for cell in like if re.fullmatch(r".*\(.*\).*|.*[0-9][\u2212-]\D*", cell)), None)
+    notes += [f"{accounts!r} is negative"] if accounts is not None else []
     other = _other_reading(found, best, some, hint, options)
     notes += [other] if other else []
     if marks:
@@ -283,6 +345,13 @@ def find_notation(
     if not notes and (is_plain or options.is_typed):
         notes = ["the strings are read as numbers"]
     return Notation(found, f"column {name!r}: {'; '.join(notes)}" if notes else "", bool(other or wrong))
+
+
+def _find_measures(cells: Iterable[str]) -> dict[str, str]:
+    """Return the units of cells that are numbers with a unit, such as 12 kg; of few units, which codes do not have."""
+    found = {cell: match[1] for cell in cells if (match := _MEASURED.fullmatch(cell))}
+    found = {cell: unit for cell, unit in found.items() if not re.fullmatch(_NUMBER_LIKE, cell)}
+    return found if len(found) > _UNITS and len(set(found.values())) <= _UNITS else {}
 
 
 def tell_wrong(wrong: list[str], failed: int, total: int) -> str:

@@ -100,7 +100,7 @@ def _column(field: Field) -> dict[str, Any]:
     found: dict[str, Any] = {"name": field.name, "kind": field.kind, "type": field.type, "truth": truth, "format": None}
     if field.kind in ("numeric", "count"):
         notation = field.format or NumberFormat()
-        found["format"] = {**notation.to_plain(), "pattern": notation.pattern}
+        found["format"] = {**notation.to_plain(), "pattern": notation.pattern, "needs_unit": notation.needs_unit}
     elif field.format is not None:
         raise TableError(
             f"column {field.name!r} is a {field.kind} of formatted numbers ({field.format.describe()}), which an "

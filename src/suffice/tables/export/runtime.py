@@ -166,7 +166,7 @@ def _name(cell: Any) -> str:
 
 
 def _numbers(cells: Any, column: Mapping[str, Any], missing: Sequence[str]) -> dict[str, Any]:
-    if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiub" and column["format"]["unit"] != "%":
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "fiub" and not column["format"]["needs_unit"]:
         found = cells.astype(np.float64)
     else:
         found = np.array([_number(cell, at, column, missing) for at, cell in enumerate(_plain(cells))], dtype=float)
@@ -195,17 +195,19 @@ def _number(cell: Any, row: int, column: Mapping[str, Any], missing: Sequence[st
         return float(_without_notation(cell, notation))
     if not hasattr(cell, "__float__"):
         raise _error(column, row, cell, "is not a number: correct the cell, or leave it empty")
-    if notation["unit"] == "%" and not math.isnan(cell):
-        raise _error(column, row, cell, "has no percent sign, as at the fit: give a string such as '12%'")
+    if notation["needs_unit"] and not math.isnan(cell):
+        raise _error(column, row, cell, f"has no unit, as at the fit: give a string such as '12{notation['unit']}'")
     return float(cell)
 
 
 def _without_notation(cell: str, notation: Mapping[str, Any]) -> str:
     """Return a formatted number as Python writes it."""
     digits = "".join(cell.replace(notation["unit"], "").split())
+    digits = re.sub(re.escape(notation["decimal"]) + "[\u2013\u2014-]{1,2}", "", digits)  # instead of decimals
     for separator in {"'": "'\u2019"}.get(notation["thousands"], notation["thousands"]):
         digits = digits.replace(separator, "")
-    return digits.replace(notation["decimal"], ".").replace("\u2212", "-")
+    digits = digits.replace(notation["decimal"], ".").replace("\u2212", "-")
+    return re.sub(r"^\((.*)\)$|^(.*[^-])-$", r"-\1\2", digits)
 
 
 def missing_numbers(missing: Sequence[str]) -> list[float]:
