@@ -84,3 +84,25 @@ def test_recall_and_base_rate_are_printed(tmp_path: Path) -> None:
     measures = ran.json["measures"]
     assert measures["base rate"] == pytest.approx(0.97)
     assert 0.04 < measures["PR AUC"] < 0.6
+
+
+def test_the_rare_one_of_two_classes_is_measured_and_named(tmp_path: Path) -> None:
+    rows = rare().assign(y=lambda frame: frame.y.map({"fraud": "churn", "fine": "stay"}))
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    ran = done("fit", tmp_path / "t.csv", "-t", "y", "-m", "nb", "-o", tmp_path / "m")
+    assert "PR AUC of churn" in ran.out
+    expected, second = (suffice.fit(each, "y", "nb").candidates_ for each in (rare(), rows))
+    assert [each.measures["PR AUC"] for each in second] == pytest.approx(
+        [each.measures["PR AUC"] for each in expected], rel=0.1
+    )
+    evaluated = done("evaluate", tmp_path / "m", tmp_path / "t.csv")
+    assert "PR AUC of churn" in evaluated.out
+    assert done("evaluate", tmp_path / "m", tmp_path / "t.csv", "--json").json["positive"] == "churn"
+    cautious = suffice.fit(rows, "y", "nb", cost=(1, 10))
+    assert cautious.positive_ == "churn"
+    assert cautious.candidates_[0].per_class(cautious.classes_)[0]["recall"] > 0.1
+
+
+def test_the_base_rate_of_weighted_rows_is_a_share(tmp_path: Path) -> None:
+    rare().assign(w=3).to_csv(tmp_path / "t.csv", index=False)
+    assert "base rate 97.0 % (fine)" in done("fit", tmp_path / "t.csv", "-t", "y", "-m", "nb", "--weight", "w").out

@@ -37,6 +37,7 @@ def evaluate(model: str, table: str, as_json: bool, quiet: bool, **options: Any)
             found |= {
                 "intervals": {"accuracy": evaluation.accuracy_interval()},
                 "classes": list(evaluation.labels),
+                "positive": evaluation.labels.names[evaluation.positive] if len(evaluation.labels) == 2 else None,
                 "confusion": evaluation.confusion,
                 "per_class": evaluation.per_class(),
                 "unknown_classes": evaluation.unknown,
@@ -58,7 +59,9 @@ def show_evaluation(evaluation: Any) -> None:
     from suffice.cli.output import counted, print_line, say, show_table, shown
 
     print_line(counted(evaluation.rows, "row"), "bold")
-    show_table(["measure", "value"], [[name, shown(value)] for name, value in evaluation.summary().items()])
+    named = {"PR AUC": f"PR AUC of {evaluation.labels.names[evaluation.positive]}"} if evaluation.labels else {}
+    measures = [[named.get(name, name), shown(value)] for name, value in evaluation.summary().items()]
+    show_table(["measure", "value"], measures)
     if evaluation.task != "classes":
         return
     low, high = evaluation.accuracy_interval()

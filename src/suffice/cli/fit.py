@@ -66,7 +66,7 @@ def _parse_cost(context: click.Context, parameter: click.Parameter, value: str |
 @click.option(
     "--positive",
     metavar="CLASS",
-    show_default="the second of two",
+    show_default="the second of two, or a rare first one",
     help="Class of --cost and --threshold, whose precision and recall are shown; class that a formula models.",
 )
 @click.option(
@@ -329,7 +329,11 @@ def show_candidates(model: Any) -> None:
                 each.title,
             ]
         )
-    show_table(["model", "", measure, extra, *(["PR AUC"] if ranked else []), "seconds", ""], rows, marked=0)
+    show_table(
+        ["model", "", measure, extra, *([f"PR AUC of {model.positive_}"] if ranked else []), "seconds", ""],
+        rows,
+        marked=0,
+    )
     for each in model.candidates_:
         if each.why:
             say(f"{each.model} was skipped: {each.why}", "warning")
@@ -354,7 +358,8 @@ def show_held_out(model: Any) -> None:
     accuracy = f"  accuracy {share(best.measures['accuracy'])} ({share(low)} to {share(high)})"
     found = best.per_class(model._labels)
     largest = max(found, key=lambda each: each["rows"], default=None)
-    base = f"; base rate {share(largest['rows'] / best.rows)} ({largest['class']})" if largest else ""
+    rows = sum(each["rows"] for each in found)  # or their weights
+    base = f"; base rate {share(largest['rows'] / rows)} ({largest['class']})" if largest else ""
     print_line(accuracy + base)
     if found:
         recalls = ", ".join(f"{each['class']} {share(each['recall'])}" for each in found[:_LISTED] if each["rows"])

@@ -13,6 +13,8 @@ from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.tables.errors import UsageError, listed, nearest
 
+#: Share of the rows of two classes below which the first one is the positive one, not the second: it is rare.
+_RARE = 1 / 3
 #: Thresholds whose consequences are listed, beside the chosen one.
 _LISTED = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
@@ -68,19 +70,31 @@ class Decision:
         return np.where(probabilities[:, self.positive] >= self.threshold, self.positive, others.argmax(axis=1))
 
 
-def find_positive(positive: Any, labels: Labels, target: str) -> int:
-    """Return the code of the positive class; the second of two by default.
+def find_positive(positive: Any, labels: Labels, target: str, counts: FloatArray) -> int:
+    """Return the code of the positive class: by default the second of two, or the first if it is rare.
+
+    Parameters
+    ----------
+    positive
+        Name of the class that the user has set, or None.
+    labels, counts
+        The classes, and the rows of each.
+    target
+        Name of the target.
 
     Examples
     --------
-    >>> find_positive(None, Labels(("no", "yes")), "sold"), find_positive("1", Labels((0, 1, 2)), "stars")
-    (1, 1)
+    >>> labels = Labels(("no", "yes"))
+    >>> [find_positive(None, labels, "sold", np.array(counts)) for counts in ([50, 50], [5, 95])]
+    [1, 0]
+    >>> find_positive("1", Labels((0, 1, 2)), "stars", np.ones(3))
+    1
     """
     names = [str(name) for name in labels]
     if positive is None:
         if len(names) != 2:
             raise UsageError(f"{target!r} has {len(names)} classes: name one with --positive (positive= in Python)")
-        return 1
+        return 0 if counts[0] < _RARE * sum(counts) else 1
     if str(positive) not in names:
         raise UsageError(
             f"{target!r} has no class {str(positive)!r}; it has {listed(names)}{nearest(str(positive), names)}"

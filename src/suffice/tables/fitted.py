@@ -195,11 +195,14 @@ class FittedTable(Stored):
 
     @property
     def positive_(self) -> Any:
-        """The positive class of two: the given one, or the second; None for other targets."""
+        """The positive class of two: the given one, or the second, or the first if it is rare; None for others."""
         self._check_fitted()
         if self.positive is None and len(self._labels) != 2:
             return None
-        return self._labels.names[find_positive(self.positive, self._labels, self.schema_.target)]
+        if self._decision is not None:
+            return self._labels.names[self._decision.positive]
+        counts = self.description_.class_count_
+        return self._labels.names[find_positive(self.positive, self._labels, self.schema_.target, counts)]
 
     def decide(self, probabilities: FloatArray) -> npt.NDArray[np.int64]:
         """Return the code of the predicted class for each row of probabilities, (n,)."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from suffice.model_types import MODEL_TYPES, ModelType
 from suffice.statistics import Labels
+from suffice.statistics.base import FloatArray
 from suffice.tables import scan
 from suffice.tables.candidates import candidates, find_model_type
 from suffice.tables.decision import Decision, check_decision, choose_threshold, find_positive, list_thresholds
@@ -130,7 +131,7 @@ def _select_and_fit(model: FittedTable, found: scan.ScanResult, watch: Watch | N
         raise TableError(f"the weight {schema.roles.weight!r} is 0 in every row: no row counts; name another column")
     auto = model.model == "auto"
     model_types = candidates(schema, len(labels), found.rows) if auto else [find_model_type(model.model, schema)]
-    positive = _check_classes(model, schema, labels)
+    positive = _check_classes(model, schema, labels, found.description.class_count_)
     trial = split_rows(rows, schema, labels, model.folds, model.random_state, positive)
     model.candidates_, held_out = evaluate_candidates(model_types, trial, model.random_state, watch)
     model._decision, model.thresholds_, model.importance_ = None, [], []
@@ -163,7 +164,7 @@ def _select_and_fit(model: FittedTable, found: scan.ScanResult, watch: Watch | N
         model._noise = float(np.sqrt(np.average(squares, weights=sample.weights)))
 
 
-def _check_classes(model: FittedTable, schema: Schema, labels: Labels) -> int:
+def _check_classes(model: FittedTable, schema: Schema, labels: Labels, counts: FloatArray) -> int:
     """Return the code of the positive class; raise for settings of classes where the target is a number."""
     for name in ("positive", "cost", "threshold"):
         if getattr(model, name) is not None and schema.task != "classes":
@@ -171,7 +172,8 @@ def _check_classes(model: FittedTable, schema: Schema, labels: Labels) -> int:
                 f"{name} is about classes, and the target {schema.target!r} holds {schema.task}: leave out --{name}"
             )
     is_asked = model.positive is not None or model.cost is not None or model.threshold is not None
-    return find_positive(model.positive, labels, schema.target) if is_asked else 1
+    is_binary = schema.task == "classes" and len(labels) == 2
+    return find_positive(model.positive, labels, schema.target, counts) if is_asked or is_binary else 1
 
 
 def _choose_threshold(model: FittedTable, held_out: HeldOut, positive: int) -> None:

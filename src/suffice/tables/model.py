@@ -87,7 +87,7 @@ class TableModel(FittedRepr, FittedTable, BaseEstimator):  # type: ignore[misc]
 
     positive
         The class, of two or more, whose probability is compared with the threshold, and whose precision and recall are
-        measured; the second of two by default.
+        measured; by default the second of two, or the first if less than a third of the rows are of it.
     cost
         Costs of a false positive and of a false negative, such as ``(1, 10)``: the threshold of lowest cost on held-out
         rows is chosen.
@@ -103,7 +103,7 @@ class TableModel(FittedRepr, FittedTable, BaseEstimator):  # type: ignore[misc]
         class frequencies, or the mean, for every row; one model and the baseline if the model was given
     warnings_ : columns that leak the target, copies of rows, classes that are never predicted, too few rows
     threshold_ : the threshold of predictions; None if the most probable class is predicted
-    positive_ : the class whose probability is compared with the threshold: the given one, or the second of two
+    positive_ : the class whose probability is compared with the threshold, and whose PR AUC is measured
     thresholds_ : recall, precision and cost of thresholds on held-out rows, of two classes or with ``positive``
     importance_ : how much the loss of held-out rows rises if a column is shuffled, the most important first
     classes_ : (k,), if the task is classes
