@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -90,7 +91,7 @@ def test_the_rare_one_of_two_classes_is_measured_and_named(tmp_path: Path) -> No
     rows = rare().assign(y=lambda frame: frame.y.map({"fraud": "churn", "fine": "stay"}))
     rows.to_csv(tmp_path / "t.csv", index=False)
     ran = done("fit", tmp_path / "t.csv", "-t", "y", "-m", "nb", "-o", tmp_path / "m")
-    assert "PR AUC of churn" in ran.out
+    assert re.search(r"PR AUC 0\.\d+ of churn, 3\.0 % of the rows", ran.out)
     expected, second = (suffice.fit(each, "y", "nb").candidates_ for each in (rare(), rows))
     assert [each.measures["PR AUC"] for each in second] == pytest.approx(
         [each.measures["PR AUC"] for each in expected], rel=0.1
@@ -100,7 +101,7 @@ def test_the_rare_one_of_two_classes_is_measured_and_named(tmp_path: Path) -> No
     assert done("evaluate", tmp_path / "m", tmp_path / "t.csv", "--json").json["positive"] == "churn"
     cautious = suffice.fit(rows, "y", "nb", cost=(1, 10))
     assert cautious.positive_ == "churn"
-    assert cautious.candidates_[0].per_class(cautious.classes_)[0]["recall"] > 0.1
+    assert cautious.candidates_[0].per_class(cautious.classes_)[0]["recall"] > 0
 
 
 def test_the_base_rate_of_weighted_rows_is_a_share(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import sqlite3
@@ -25,7 +26,8 @@ from pyarrow import parquet as pq
 import suffice
 from suffice.tables import TableError, open_table
 from suffice.tables.prefetch import _stop_readers, prefetch
-from tests.tables.tables_data import WRITERS, houses, rows_of, write
+from tests.cli.command import done
+from tests.tables.tables_data import WRITERS, houses, kinds, rows_of, write
 
 TABLE = houses(60, missing=0.1)
 
@@ -160,6 +162,51 @@ def test_a_column_that_one_file_lacks_is_missing_there(ending: str, tmp_path: Pa
     found = rows_of(tmp_path)
     assert found.num_rows == 60
     assert found["street"][30:].null_count == 30
+
+
+def test_a_fit_notes_columns_that_some_files_lack(tmp_path: Path) -> None:
+    rows = pd.DataFrame({"x": np.arange(90) % 7 / 2, "more": np.arange(90) % 5 / 2, "y": ["a", "b", "b"] * 30})
+    for place, part in enumerate((rows[:30], rows[30:60].drop(columns="more"), rows[60:])):
+        part.to_csv(tmp_path / f"{place}.csv", index=False)
+    note = "columns are missing in the rows of files that lack them: 'more' (2 of 3 files)"
+    assert note in suffice.fit(tmp_path, "y", "nb").schema_.notes
+    assert note in done("fit", tmp_path, "-t", "y", "-m", "nb", "--json").json["notes"]
+    rows.drop(columns="y").to_csv(tmp_path / "3.csv", index=False)
+    with pytest.raises(
+        TableError, match=r"3\.csv has no column 'y', which is to be predicted, and 3 of 4 files have it"
+    ):
+        suffice.fit(tmp_path, "y", "nb")
+
+
+def test_files_with_several_delimiters_are_refused(tmp_path: Path) -> None:
+    TABLE.to_csv(tmp_path / "a.csv", index=False)
+    TABLE.to_csv(tmp_path / "b.csv", index=False, sep=";", decimal=",")
+    with pytest.raises(TableError, match=r"a\.csv are separated by ',', and those of .*b\.csv by ';'"):
+        open_table(tmp_path)
+
+
+def test_files_of_a_folder_may_have_several_encodings(tmp_path: Path) -> None:
+    rows = pd.DataFrame({"größe": [1.5, 2.5], "ort": ["Köln", "Ulm"]})
+    for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"):
+        rows.to_csv(tmp_path / f"{encoding}.csv", index=False, encoding=encoding)
+    found = rows_of(tmp_path)
+    assert found.to_pylist() == 6 * rows.to_dict("records")
+
+
+def test_fields_of_objects_are_columns(tmp_path: Path) -> None:
+    rows = [
+        {"y": "ab"[row % 2], "place": {"size": row / 4, "at": {"lat": row / 8}}, "tags": ["t"]}
+        if row % 4
+        else {"y": "a"}
+        for row in range(40)
+    ]
+    (tmp_path / "a.json").write_text(json.dumps(rows))
+    (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    duckdb.sql(f"copy (from '{tmp_path / 'a.json'}') to '{tmp_path / 'c.parquet'}'")
+    for name in ("a.json", "b.jsonl", "c.parquet"):
+        model = suffice.fit(tmp_path / name, "y", "nb")
+        assert kinds(model) == {"place.size": "numeric", "place.at.lat": "numeric", "tags": "ignore"}
+        assert model.description_.known()["place.size"].sum() == 30
 
 
 def test_a_folder_of_several_formats_is_refused(tmp_path: Path) -> None:

@@ -330,7 +330,7 @@ def show_candidates(model: Any) -> None:
             ]
         )
     show_table(
-        ["model", "", measure, extra, *([f"PR AUC of {model.positive_}"] if ranked else []), "seconds", ""],
+        ["model", "", measure, extra, *(["PR AUC"] if ranked else []), "seconds", ""],
         rows,
         marked=0,
     )
@@ -363,6 +363,9 @@ def show_held_out(model: Any) -> None:
     print_line(accuracy + base)
     if found:
         recalls = ", ".join(f"{each['class']} {share(each['recall'])}" for each in found[:_LISTED] if each["rows"])
+        if "PR AUC" in best.measures:
+            (rare,) = (each["rows"] / rows for each in found if each["class"] == model.positive_)
+            print_line(f"  PR AUC {best.measures['PR AUC']:.3f} of {model.positive_}, {share(rare)} of the rows")
         print_line(f"  recall: {recalls}{' and others' if len(found) > _LISTED else ''}")
 
 

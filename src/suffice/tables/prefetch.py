@@ -101,6 +101,7 @@ class PrefetchedSource(Source):
         self.categorical, self.notes = source.categorical, source.notes
         self._expected = source.rows()
         self._schema = source.schema()
+        self._columns = list(source.columns_by_file())  # now: the connection of a source is not shared by threads
         self._prefetched: Generator[pa.RecordBatch, None, None] | None = prefetch(source.batches(), _PREFETCHED_BATCHES)
 
     def schema(self) -> pa.Schema:
@@ -110,6 +111,10 @@ class PrefetchedSource(Source):
     def rows(self) -> int | None:
         """Return the approximate number of rows."""
         return self._expected
+
+    def columns_by_file(self) -> Iterable[tuple[str, Sequence[str]]]:
+        """Return the columns of each of several files."""
+        return self._columns
 
     def read_as_written(self, columns: Iterable[str]) -> None:
         """Read columns as strings; the rows that were read ahead are dropped."""

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 COMPARISON_ROWS = 30_000
 #: Largest number of distinct strings in a column of numbers.
 _SURVEYED = 10_000
+#: Files whose columns are compared, and columns that some of them lack that are named, at most.
+_COMPARED_FILES, _NAMED = 300, 8
 
 
 class ComparisonRows(NamedTuple):
@@ -227,7 +230,8 @@ def scan_table(
         schema = _infer_schema(table_scan.source, head, target, kinds, task, whole)
     for name, role in unread.items():
         schema = schema.with_kind(name, "ignore", f"the {role} of the rows")
-    schema = replace(schema, roles=roles, table_notes=table_scan.source.notes)
+    notes = (*table_scan.source.notes, *_compare_files(table_scan.source, target))
+    schema = replace(schema, roles=roles, table_notes=notes)
     given = task or kinds.get(target)
     settled = set(kinds)  # columns whose kind is not inferred again
     surveyed: set[str] = set()  # columns whose notation is not inferred again
@@ -261,6 +265,28 @@ def scan_table(
         found.close()
         for name, value in alike.items():  # neither the first rows nor the others determine the kind
             schema = schema.with_kind(name, "ignore", f"always {value}")
+
+
+def _compare_files(source: Source, target: str) -> list[str]:
+    """Return a note about columns that not all files of a table have; raise if some of them lack the target."""
+    files = [
+        (file, {name.casefold(): name for name in names})
+        for file, names in islice(source.columns_by_file(), _COMPARED_FILES)
+    ]
+    shown = {key: name for _, names in reversed(files) for key, name in names.items()}
+    have = Counter(key for _, names in files for key in names)
+    key = target.casefold()
+    lacking = [file for file, names in files if key not in names]
+    if lacking and have[key]:
+        raise TableError(
+            f"{lacking[0]} has no column {target!r}, which is to be predicted, and {have[key]} of {len(files)} files "
+            "have it: name these, or correct the file"
+        )
+    some = [f"{shown[key]!r} ({count} of {len(files)} files)" for key, count in have.items() if count < len(files)]
+    if not some:
+        return []
+    more = f" and {len(some) - _NAMED} more" if len(some) > _NAMED else ""
+    return [f"columns are missing in the rows of files that lack them: {', '.join(some[:_NAMED])}{more}"]
 
 
 def _read_head(table_scan: Scan) -> tuple[pa.Table, bool]:

@@ -139,6 +139,23 @@ def guess_delimiter(path: str, encoding: str) -> str | None:
     return best
 
 
+def _check_delimiters(files: Sequence[str], dialect: Dialect) -> None:
+    """Raise if files have different delimiters: DuckDB would read the cells of some as one."""
+    if dialect.delimiter is not None:
+        return
+    found: dict[str, str] = {}
+    for file in files:
+        delimiter = guess_delimiter(file, dialect.codec)
+        if delimiter is not None:
+            found.setdefault(delimiter, file)
+    if len(found) > 1:
+        (one, first), (two, other) = list(found.items())[:2]
+        raise TableError(
+            f"the cells of {first} are separated by {one!r}, and those of {other} by {two!r}: write the files in one "
+            "format, or read them one by one"
+        )
+
+
 def escaped_line_end(path: str, encoding: str) -> str | None:
     r"""Return the line end of the first lines of a file, in DuckDB's notation; None if they differ.
 
@@ -154,7 +171,7 @@ def _line_ends(path: str, encoding: str) -> set[str]:
 
 
 def detect_encoding(path: str, dialect: Dialect) -> str:
-    """Return the encoding of delimited text: the given one, or UTF-16 if the file has its byte order mark.
+    """Return the encoding of delimited text: the given one, or UTF-16 or UTF-32 if the first bytes show it.
 
     Raises
     ------
@@ -165,6 +182,8 @@ def detect_encoding(path: str, dialect: Dialect) -> str:
         return dialect.encoding
     with Path(path).open("rb") as file:
         start = file.read(_LOOKED_AT)
+    if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     for magic, what in _NOT_TEXT:
@@ -173,10 +192,7 @@ def detect_encoding(path: str, dialect: Dialect) -> str:
             raise TableError(f"{path} is {_WORKBOOK if is_workbook else what}")
     if b"\0" in start and not dialect.codec.startswith(("utf-16", "utf-32")):
         if start[1::2].count(0) > len(start) // 4 or start[::2].count(0) > len(start) // 4:
-            half = "le" if start[1::2].count(0) >= start[::2].count(0) else "be"
-            raise TableError(
-                f"{path} looks like UTF-16: give --encoding utf-16-{half} (Dialect(encoding=...) in Python)"
-            )
+            return "utf-16-le" if start[1::2].count(0) >= start[::2].count(0) else "utf-16-be"
         line = start[: start.index(b"\0")].count(b"\n") + 1
         raise TableError(f"line {line} of {path} holds a NUL byte: check that the file is a table, and remove the byte")
     return dialect.encoding
@@ -252,7 +268,7 @@ def translate_error(error: Exception, files: Sequence[str], dialect: Dialect) ->
     at = f"line {line.group(1)} of {where}" if line else where
     if "Invalid unicode" in text or "not utf-8" in text or "encoded" in text:
         return TableError(
-            f"{at} is not written in {dialect.encoding}: give its encoding, such as --encoding latin-1 "
+            f"{at} is not written in {dialect.encoding}: give its encoding, such as --encoding cp1252 "
             "(Dialect(encoding=...) in Python)"
         )
     value = re.search(r'converting column "(.*?)". Could not convert string "(.*?)" to \'(\w+)\'', text)
@@ -306,6 +322,7 @@ class CsvSource(DuckSource):
     """Delimited text, read by DuckDB."""
 
     numbers = NumberOptions(is_text=True)
+    may_nest = False
 
     def __init__(
         self,
@@ -318,12 +335,13 @@ class CsvSource(DuckSource):
         hidden: Sequence[str] = (),
     ) -> None:
         self.missing = dialect.missing_marks
-        encoding = detect_encoding(files[0], dialect)
-        if encoding != dialect.encoding:
-            dialect = replace(dialect, encoding=encoding)
-        if dialect.codec not in DUCKDB_ENCODINGS:
-            files, dialect = self._in_another_encoding(files, dialect)
-        self._dialect = dialect
+        dialects = [replace(dialect, encoding=detect_encoding(file, dialect)) for file in files]
+        if len({each.codec for each in dialects}) > 1 or dialects[0].codec not in DUCKDB_ENCODINGS:
+            files = self._in_utf_8(files, dialects)
+            dialects = [replace(dialect, encoding="utf-8")]
+        self._dialect = dialects[0]
+        _check_delimiters(files, self._dialect)
+        dialect = self._dialect
         self._gaps = sorted({gap for file in files[:8] for gap in find_missing_marks(file, dialect)})
         self._types = dict.fromkeys((name for name in strings if name not in partitions), "VARCHAR")
         self._found: dict[str, Any] | None = None
@@ -482,24 +500,30 @@ class CsvSource(DuckSource):
         given = [f"{name} = {literal(value)}" for name, value in found.items() if value is not None]
         self._create_view(f"read_csv({', '.join([literal(self._files), 'auto_detect = false', hive, *given])})")
 
-    def _in_another_encoding(self, files: Sequence[str], dialect: Dialect) -> tuple[list[str], Dialect]:
-        """Return copies of files in UTF-8, which DuckDB can read."""
+    def _in_utf_8(self, files: Sequence[str], dialects: Sequence[Dialect]) -> list[str]:
+        """Return the files, and copies in UTF-8 of those that have other encodings."""
         folder = tempfile.mkdtemp(prefix="suffice-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        copies = []
-        for number, file in enumerate(files):
+        found = []
+        for number, (file, dialect) in enumerate(zip(files, dialects, strict=True)):
+            if dialect.codec == "utf-8":
+                found.append(file)
+                continue
             if file.endswith((".gz", ".zst")):
                 raise TableError(f"{file} is compressed and written in {dialect.encoding}: write it again in utf-8")
             copy = Path(folder, *(part for part in Path(file).parts[:-1] if "=" in part), f"{number}.csv")
             copy.parent.mkdir(parents=True, exist_ok=True)
             try:
-                with Path(file).open(encoding=dialect.codec, newline="") as read, copy.open("w", newline="") as write:
+                with (
+                    Path(file).open(encoding=dialect.codec, newline="") as read,
+                    copy.open("w", encoding="utf-8", newline="") as write,
+                ):
                     while text := read.read(1 << 20):
                         write.write(text)
             except UnicodeError as error:
                 raise TableError(f"{file} is not written in {dialect.encoding} ({error}): give its encoding") from None
-            copies.append(str(copy))
-        return copies, replace(dialect, encoding="utf-8")
+            found.append(str(copy))
+        return found
 
     def rows(self) -> int | None:
         """Estimate the number of rows from the length of the first lines; None if files are compressed."""

@@ -67,6 +67,8 @@ class DuckSource(Source):
         Columns of the relation that are not in the table.
     """
 
+    may_nest = True  # whether columns may be objects
+
     def __init__(
         self,
         name: str,
@@ -109,16 +111,25 @@ class DuckSource(Source):
 
     def _create_view(self, relation: str) -> None:
         """Create the view ``data`` of a relation, without the hidden columns."""
-        columns = f"* exclude ({', '.join(map(quoted, self._hidden))})" if self._hidden else "*"
         try:
-            self.connection.sql(f"create or replace temp view data as select {columns} from {relation}")
+            self.connection.sql(f"create or replace temp view data as {self._select(relation)}")
         except _duckdb().Error as error:
             raise self._translate_error(error) from None
+
+    def _select(self, relation: str) -> str:
+        """Return a query of the columns of a relation without the hidden ones; fields of objects are columns."""
+        columns = [f"* exclude ({', '.join(map(quoted, self._hidden))})" if self._hidden else "*"]
+        if self.may_nest:
+            found = self.connection.sql(f"select {columns[0]} from {relation} limit 0")
+            kinds = list(zip(found.columns, found.types, strict=True))
+            if any(kind.id == "struct" for _, kind in kinds):
+                columns = [each for name, kind in kinds for each in _flatten(name, quoted(name), kind)]
+        return f"select {', '.join(columns)} from {relation}"
 
     def columns_by_file(self) -> Iterator[tuple[str, Sequence[str]]]:
         """Yield the columns of each of several files."""
         for file in self._files if len(self._files) > 1 and not self._query else ():
-            yield file, self.connection.sql(f"select * from {self._relation_of(file)} limit 0").columns
+            yield file, self.connection.sql(f"{self._select(self._relation_of(file))} limit 0").columns
 
     def _relation_of(self, file: str) -> str:
         """Return one of the files as an SQL relation."""
@@ -235,6 +246,15 @@ class DuckDatabase(TableDatabase):
     def draw(self, select: str, share: float, rows: int, seed: int) -> Iterable[pa.RecordBatch]:
         """Yield all rows of a query."""
         return self._streamed(select)
+
+
+def _flatten(name: str, path: str, kind: Any) -> Iterator[str]:
+    """Yield the fields of an object as columns, which are named as in ``address.city``; other columns as they are."""
+    if kind.id != "struct":
+        yield f"{path} as {quoted(name)}"
+        return
+    for field, inner in kind.children:
+        yield from _flatten(f"{name}.{field}", f"{path}.{quoted(field)}", inner)
 
 
 def _duckdb() -> Any:
