@@ -78,7 +78,7 @@ def code_lines(page: Path) -> Iterator[tuple[int, str]]:
                 yield number, re.sub(r"\s*# doctest:.*", "", line)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.parent.name != "guide"], ids=name)
+@pytest.mark.parametrize("page", PAGES, ids=name)
 def test_code_of_a_page_is_not_cut_off(page: Path) -> None:
     too_long = [number for number, line in code_lines(page) if len(line) > CODE_COLUMNS]
     assert too_long == [], "wrap these lines at 88 columns: commands with a backslash, output with NORMALIZE_WHITESPACE"
