@@ -106,7 +106,10 @@ def as_html(picture: Any, alt: str) -> str:
     else:
         drawn = figure_to_svg(picture.figure_ if isinstance(picture, Display) else picture, alt)
     width = 1.25 * max(float(each) for each in re.findall(r'viewBox="0 0 ([\d.]+)', drawn))
-    return f'<div class="picture"><div style="max-width: {width:.0f}px; min-width: {0.55 * width:.0f}px">{drawn}</div></div>'
+    style = (
+        f"max-width: {width:.0f}px; min-width: {0.55 * width:.0f}px"  # narrower ones would be illegible: they scroll
+    )
+    return f'<div class="picture"><div style="{style}">{drawn}</div></div>'
 
 
 def setup(app: Any) -> dict[str, bool]:
