@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -206,7 +207,7 @@ class User:
             client.select_folder(folder, readonly=True)
             uids = client.search(criteria)
             found = client.fetch(uids, ["BODY.PEEK[]"]) if uids else {}
-            return sorted(each[b"BODY[]"].replace(b"\r\n", b"\n") for each in found.values())
+            return sorted(_read_text(each) for each in found.values())
 
     def move(self, message: bytes, source: str, target: str, *, expunge: bool = True) -> None:
         """Move a message as mail programs do; without ``expunge``, it stays in the source, marked as deleted."""
@@ -214,13 +215,17 @@ class User:
             if not client.folder_exists(target):
                 client.create_folder(target)
             client.select_folder(source)
-            wanted = message.replace(b"\n", b"\r\n")
             found = client.fetch(client.search("UNDELETED"), ["BODY.PEEK[]"])
-            (uid,) = [uid for uid, each in found.items() if each[b"BODY[]"] == wanted]
+            (uid,) = [uid for uid, each in found.items() if _read_text(each) == message]
             client.copy([uid], target)
             client.add_flags([uid], [rb"\Deleted"])
             if expunge:
                 client.expunge()
+
+
+def _read_text(fetched: dict[bytes, bytes]) -> bytes:
+    """Return the text of a message as it was delivered: mbsync adds a field to messages that it uploads."""
+    return re.sub(rb"^X-TUID: .*\n", b"", fetched[b"BODY[]"].replace(b"\r\n", b"\n"), flags=re.MULTILINE)
 
 
 class CuttingProxy:
