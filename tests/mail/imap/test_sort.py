@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,12 @@ import keyring
 import keyring.backend
 import pytest
 from imapclient import IMAPClient
+from imapclient.exceptions import IMAPClientError
 
 from suffice.mail import MailFilter
 from suffice.mail.imap import connection, folders
+from suffice.mail.imap.address import ImapAddress
+from suffice.mail.imap.errors import LoginError
 from tests.cli.command import done, refused, suffice
 from tests.mail.imap.dovecot import PASSWORD, SPECIAL, User
 from tests.mail.recipes import terminal
@@ -243,10 +247,41 @@ def test_the_password_of_the_environment_is_used(ann: User, mine: Path, monkeypa
     assert len(found["moved"]) == 1
 
 
-def test_a_password_in_the_address_is_refused_and_not_repeated(mine: Path) -> None:
-    sentence = refused("mail", "sort", "imaps://ann:hunter2@localhost/INBOX", "--filter", mine, code=3)
+@pytest.mark.parametrize(
+    "address",
+    [
+        "imaps://ann:hunter2@localhost/INBOX",
+        "imaps://ann:12#hunter2@localhost/INBOX",
+        "imaps://ann:hunter2/1@localhost/INBOX",
+        "imap://ann:%07hunter2@localhost/?",
+        "imaps://:hunter2@localhost",
+    ],
+)
+def test_a_password_in_the_address_is_refused_and_not_repeated(mine: Path, address: str) -> None:
+    sentence = refused("mail", "sort", address, "--filter", mine, code=3)
     assert "hunter2" not in sentence
-    assert "--password-command" in sentence
+    assert "--password-command" in sentence or "write imaps://USER@HOST/FOLDER" in sentence
+
+
+def test_an_address_of_ipv6_is_written_with_brackets() -> None:
+    address = ImapAddress.parse("imaps://ann@[::1]:9993/Junk")
+    assert (str(address), address.account) == ("imaps://ann@[::1]:9993/Junk", "ann@[::1]:9993")
+    assert ImapAddress.parse(str(address)) == address
+
+
+def test_a_password_that_the_server_repeats_is_not_shown(
+    ann: User, mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: IMAPClient, user: str, password: str) -> None:
+        raise IMAPClientError(f"no user {user} with password {password}")
+
+    monkeypatch.setattr(IMAPClient, "plain_login", refuse)
+    sentence = refused("mail", "sort", ann.address(), "--filter", mine, *ann.options, code=3)
+    assert "with password ********" in sentence
+    monkeypatch.setenv("SUFFICE_TRACEBACK", "1")
+    with pytest.raises(LoginError) as raised:
+        suffice("mail", "sort", ann.address(), "--json", "--filter", mine, *ann.options)
+    assert PASSWORD not in "".join(traceback.format_exception(raised.value))
 
 
 def test_a_password_of_the_keyring_is_used(ann: User, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from suffice.cli.mail.options import (
     which_option,
     write_json,
 )
+from suffice.mail.imap.address import is_imap_address
 
 if TYPE_CHECKING:
     from suffice.mail import LearnCounts, MailFilter
@@ -53,7 +54,7 @@ class ClassCommand(click.Command):
                 given += [word, left.pop(0)]
             elif word.startswith("-") or has_argument:
                 given.append(word)
-            elif word.lower().startswith(("imaps:", "imap:")) and any(each.startswith("--") for each in left):
+            elif is_imap_address(word) and any(each.startswith("--") for each in left):
                 addresses.append(word)  # imaps://... --ham
             else:
                 raise click.UsageError(f"{word} has no class: use --spam {word} or --ham {word}", context)
@@ -162,7 +163,7 @@ def _open_servers(classes: dict[str, list[str]], **server: str | None) -> Iterat
         for label, paths in classes.items():
             opened[label] = []
             for path in paths:
-                if path.lower().startswith(("imaps:", "imap:")):
+                if is_imap_address(path):
                     from suffice.mail.imap.folders import ImapFolder
 
                     connection = connections.enter_context(connect_imap(path, **server))

@@ -20,6 +20,7 @@ from suffice.cli.mail.options import (
     quiet_option,
     write_json,
 )
+from suffice.mail.imap.address import is_imap_address
 
 if TYPE_CHECKING:
     from suffice.mail import MailFilter
@@ -77,7 +78,7 @@ def sort_command(
     server is imaps://USER@HOST/INBOX.
     """
     with open_filter(path, shared) as chosen:
-        if not mailbox.lower().startswith(("imaps:", "imap:")):
+        if not is_imap_address(mailbox):
             if undo:
                 _undo_maildir(chosen, mailbox, undo, options)
             else:

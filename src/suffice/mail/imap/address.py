@@ -46,20 +46,23 @@ class ImapAddress:
     @classmethod
     def parse(cls, text: str) -> ImapAddress:
         """Return the address that a text names; errors do not repeat a password in it."""
+        shown = "that" if re.search("//[^@]*:.*@", text) else repr(text)  # it may contain a password
         try:
             parts = urlsplit(text)
             port = parts.port
         except ValueError:
-            raise MailError(f"the address has no valid host and port: write {_FORM}") from None
+            raise MailError(f"{shown} has no valid host and port: write {_FORM}") from None
         if parts.password is not None:
             raise MailError("the address contains a password, which other users can see: use --password-command")
         if parts.scheme not in PORTS or not parts.hostname or not parts.username:
-            raise MailError(f"{text!r} is not the address of a folder: write {_FORM}")
+            raise MailError(
+                f"{shown} is not that of a folder: write {_FORM}, and @ : / ? # of a name as %40 %3A and so on"
+            )
         if parts.query or parts.fragment:
-            raise MailError(f"{text!r} contains ? or #: write %3F or %23 in names of folders")
+            raise MailError(f"{shown} contains ? or #: write %3F or %23 in names of folders")
         folder = unquote(parts.path.removeprefix("/"), errors="strict") or "INBOX"
         if not (folder + unquote(parts.username)).isprintable():
-            raise MailError(f"{text!r} contains control characters: write {_FORM}")
+            raise MailError(f"{shown} contains control characters: write {_FORM}")
         folder = "INBOX" if folder.upper() == "INBOX" else folder
         return cls(parts.scheme, unquote(parts.username), parts.hostname, port or PORTS[parts.scheme], folder)
 
@@ -67,13 +70,17 @@ class ImapAddress:
     def account(self) -> str:
         """The account, the same for both schemes: ``ann@mail.example.org``, with a port that is not the usual one."""
         port = "" if self.port in PORTS.values() else f":{self.port}"
-        return f"{quote(self.user, safe='')}@{self.host}{port}"
+        return f"{self._user_and_host}{port}"
 
     @property
     def ledger(self) -> str:
         """The name of the ledger of the folder."""
         return f"imap://{self.account}/{quote(self.folder)}"
 
+    @property
+    def _user_and_host(self) -> str:
+        return f"{quote(self.user, safe='')}@{f'[{self.host}]' if ':' in self.host else self.host}"
+
     def __str__(self) -> str:
         port = "" if self.port == PORTS[self.scheme] else f":{self.port}"
-        return f"{self.scheme}://{quote(self.user, safe='')}@{self.host}{port}/{quote(self.folder)}"
+        return f"{self.scheme}://{self._user_and_host}{port}/{quote(self.folder)}"
