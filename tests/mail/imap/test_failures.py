@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from suffice.mail.imap import folders
-from tests.cli.command import suffice
+from suffice.mail import MailFilter
+from suffice.mail.imap import folders, ledger
+from tests.cli.command import done, refused, suffice
 from tests.mail.imap.dovecot import CuttingProxy, Dovecot, User
 from tests.mail.imap.test_sort import FULL, NO_MOVE, PLAIN, ham, sort, spam, validity
 from tests.mail.samples import stream
@@ -309,6 +310,34 @@ def shuffle_mail(user: User, stop: threading.Event) -> None:
             uids = client.search("UNDELETED")
             if uids:
                 client._imap.uid("MOVE", str(chance.choice(uids)), target)  # noqa: SLF001
+
+
+@pytest.mark.parametrize("extensions", [FULL, NO_MOVE], ids=["move", "no move"])
+def test_two_runs_at_the_same_time_lose_nothing(
+    new_user: Callable[..., User], mine: Path, extensions: tuple[str, ...]
+) -> None:
+    user = new_user(*extensions)
+    spams, hams = sorted(map(spam, range(40))), sorted(map(ham, range(20)))
+    user.deliver(*spams, *hams)
+    words = ["mail", "sort", user.address(), "--json", "--yes", "--filter", str(mine), *user.options]
+    command = [sys.executable, "-m", "suffice", *words]
+    both = [subprocess.Popen(command, stdout=-1, stderr=-1, text=True) for _ in range(2)]
+    for each in both:
+        _, err = each.communicate(timeout=60)
+        assert each.returncode == 0, err
+    assert sort(user, mine)["learned"] == []
+    assert user.texts("Junk") == spams
+    assert user.texts() == hams
+
+
+def test_a_run_does_not_wait_for_another_without_end(ann: User, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ann.deliver(spam(1))
+    monkeypatch.setattr(ledger, "WAIT", 0.3)
+    words = ("mail", "sort", ann.address(), "--filter", mine, *ann.options)
+    with MailFilter(mine) as mail, ledger.exclude_other_runs(mail):
+        assert "another run with the same filter has not ended" in refused(*words, code=3)
+        assert "1 would be moved" in done(*words, "--dry-run").out
+    assert "1 moved" in done(*words).out
 
 
 @pytest.mark.slow

@@ -15,7 +15,10 @@ from suffice.mail import MailFilter
 from suffice.mail.imap.address import ImapAddress
 from suffice.mail.imap.connection import ImapConnection
 from suffice.mail.imap.credentials import Credentials
-from tests.mail.imap.dovecot import Dovecot, User
+from suffice.mail.imap.folders import ImapFolder
+from suffice.mail.imap.ledger import ImapLedger
+from suffice.mail.sorter import FilterJudge, SortResult, sort_mailbox
+from tests.mail.imap.dovecot import PASSWORD, Dovecot, User
 from tests.mail.imap.test_sort import FULL, PLAIN, ham, spam
 from tests.mail.recipes.servers import wait
 from tests.requirements import require
@@ -70,6 +73,14 @@ def test_mail_is_sorted_and_moves_are_learned_as_they_happen(
     assert user.texts("INBOX", "UNDELETED") == sorted([spam(1), ham(2)])
 
 
+def test_a_move_to_a_folder_that_is_new_is_learned(ann: User, mine: Path) -> None:
+    ann.deliver(spam(1))
+    with watching(ann, mine):
+        wait_for(ann, "Junk", spam(1))
+        ann.move(spam(1), "Junk", "Friends")
+        wait_until_learned(mine, spam(1), "ham")
+
+
 def test_a_connection_is_opened_again_after_a_restart_of_the_server(mine: Path) -> None:
     require("imap")
     server = Dovecot()
@@ -114,6 +125,40 @@ def test_a_message_that_keeps_the_connection_open_is_no_change(mine: Path) -> No
             connection.call(connection.client.idle_done)
     finally:
         server.remove()
+
+
+def test_folders_that_have_not_changed_are_recognised_by_one_request(
+    ann: User, mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(8):
+        ann.deliver(ham(number), folder=f"Folder {number}")
+    ann.deliver(spam(0), folder="Junk")
+    monkeypatch.setenv("SUFFICE_IMAP_PASSWORD", PASSWORD)
+    requests: list[object] = []
+    call = ImapConnection.call
+
+    def count(self: ImapConnection, request: Callable[[], object]) -> object:
+        requests.append(request)
+        return call(self, request)
+
+    monkeypatch.setattr(ImapConnection, "call", count)
+    address = ImapAddress.parse(ann.address())
+    with MailFilter(mine) as mail, ImapConnection(address, Credentials(), str(ann.server.certificate)) as connection:
+        box = ImapFolder(connection, "INBOX")
+
+        def sort() -> SortResult:
+            requests.clear()
+            return sort_mailbox(box, FilterJudge(mail), ImapLedger(mail, box))
+
+        sort()
+        assert len(requests) > 3 * 8
+        assert sort() == SortResult()
+        assert len(requests) < 8
+        ann.deliver(spam(1))
+        assert len(sort().moved) == 1
+        assert len(requests) < 16
+        ann.move(spam(1), "Junk", "Folder 3")
+        assert [each.label for each in sort().learned] == ["ham"]
 
 
 def test_a_missing_folder_ends_the_watch(ann: User, mine: Path) -> None:

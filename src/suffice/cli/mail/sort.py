@@ -25,6 +25,7 @@ from suffice.mail.imap.address import is_imap_address
 if TYPE_CHECKING:
     from suffice.mail import MailFilter
     from suffice.mail.imap.folders import ImapFolder
+    from suffice.mail.imap.ledger import ImapLedger
     from suffice.mail.ledger import StoredLedger
     from suffice.mail.mailboxes import SortableMailbox
     from suffice.mail.sorter import Moved, SortResult
@@ -111,20 +112,17 @@ class _ImapSorting:
         self._chosen, self._force, self._yes, self._options, self._quiet = chosen, force, yes, options, quiet
 
     def run(self, box: ImapFolder) -> SortResult:
-        from suffice.mail.imap.ledger import ImapLedger, finish_moves
         from suffice.mail.sorter import INBOX
 
         options = self._options
         anyway = self._force or options["dry_run"]
         _check_ready(self._chosen, anyway)
-        ledger = ImapLedger(self._chosen, box)
-        if not options["dry_run"]:
-            finish_moves(ledger)
-        is_first = "" not in ledger.known_files(INBOX)
-        confirm = _confirm if is_first and not self._yes and not options["dry_run"] else None
-        spam_folder = options["spam_folder"] or box.connection.find_junk() or "Junk"
-        with _show_progress(box, options["quiet"] or options["as_json"]):
-            found = _sort(self._chosen, box, ledger, anyway, confirm, **{**options, "spam_folder": spam_folder})
+        with self._open_ledger(box) as ledger:
+            is_first = "" not in ledger.known_files(INBOX)
+            confirm = _confirm if is_first and not self._yes and not options["dry_run"] else None
+            spam_folder = options["spam_folder"] or box.connection.find_junk() or "Junk"
+            with _show_progress(box, options["quiet"] or options["as_json"]):
+                found = _sort(self._chosen, box, ledger, anyway, confirm, **{**options, "spam_folder": spam_folder})
         if found.declined:
             raise click.ClickException("nothing was moved")
         _print(found, options["as_json"], self._quiet, options["dry_run"], ledger.run)
@@ -137,12 +135,21 @@ class _ImapSorting:
         return found
 
     def undo(self, box: ImapFolder, run: str) -> None:
-        from suffice.mail.imap.ledger import ImapLedger, finish_moves
+        with self._open_ledger(box) as ledger:
+            _undo(box, ledger, run, self._options)
+
+    @contextmanager
+    def _open_ledger(self, box: ImapFolder) -> Iterator[ImapLedger]:
+        """Yield the ledger of a folder, after the moves of an interrupted run were completed."""
+        from suffice.mail.imap.ledger import ImapLedger, exclude_other_runs, finish_moves
 
         ledger = ImapLedger(self._chosen, box)
-        if not self._options["dry_run"]:
+        if self._options["dry_run"]:
+            yield ledger
+            return
+        with exclude_other_runs(self._chosen):
             finish_moves(ledger)
-        _undo(box, ledger, run, self._options)
+            yield ledger
 
 
 def _check_failed(failed: int) -> None:

@@ -78,6 +78,8 @@ class ImapConnection:
             self.capabilities = frozenset(each.decode().upper() for each in self.call(self.client.capabilities))
             if "ID" in self.capabilities:  # some servers open no folder for clients without a name
                 self.call(lambda: self.client.id_({"name": "suffice"}))
+            if {"ENABLE", "CONDSTORE"} <= self.capabilities:  # some servers say HIGHESTMODSEQ only after that
+                self.call(lambda: self.client.enable("CONDSTORE"))
         except (ConnectionLostError, LoginError, OSError):
             _shut_down(self.client)
             raise
@@ -168,6 +170,10 @@ class ImapConnection:
                 self._folders[decoded] = (before | words, (separator or b"").decode())
         return self._folders
 
+    def forget_folders(self) -> None:
+        """List the folders anew when they are needed next."""
+        self._folders = None
+
     def _list_folders(self) -> list[tuple[tuple[bytes, ...], bytes | None, Any]]:
         """Return the folders with encoded names, which IMAPClient would decode all or none of."""
         client = self.client
@@ -181,6 +187,25 @@ class ImapConnection:
         finally:
             client.folder_encode = True
         return list(found)
+
+    def read_states(self) -> dict[str, Selected]:
+        """Return the states of all folders by one request; none if the server cannot (LIST-STATUS, CONDSTORE)."""
+        return self.call(self._list_states) if {"LIST-STATUS", "CONDSTORE"} <= self.capabilities else {}
+
+    def _list_states(self) -> dict[str, Selected]:
+        from imapclient.response_parser import parse_response
+
+        what = b"RETURN (STATUS (MESSAGES UIDNEXT UIDVALIDITY HIGHESTMODSEQ))"
+        arguments = [b'""', b'"*"', what]
+        answers = self.client._raw_command_untagged(b"LIST", arguments, uid=False, response_name="STATUS")
+        self.client._imap.response("LIST")  # discards the names
+        parsed = iter(parse_response(answers))
+        states = {}
+        for name, words in zip(parsed, parsed, strict=True):
+            values = dict(zip(words[::2], words[1::2], strict=True))
+            with suppress(ValueError):  # a malformed name
+                states[_decode_name(name)] = _read_state({**values, b"EXISTS": values.get(b"MESSAGES")})
+        return states
 
     def find_junk(self) -> str | None:
         r"""Return the folder of spam: that with the attribute ``\Junk`` (RFC 6154), or with a usual name."""
@@ -210,7 +235,12 @@ class ImapConnection:
 
     def create(self, folder: str) -> None:
         """Create a folder, and subscribe to it, so that mail programs show it."""
-        self.call(lambda: self.client.create_folder(folder))
+        self._folders = None
+        try:
+            self.call(lambda: self.client.create_folder(folder))
+        except RequestError:
+            if folder not in self.folders():  # another client may have created it
+                raise
         with suppress(OSError):
             self.call(lambda: self.client.subscribe_folder(folder))
         self._folders = None

@@ -50,6 +50,8 @@ class ImapFolder:
         #: Called with the numbers of messages that were fetched, and that will be.
         self.progress: Callable[[int, int], object] | None = None
         self._state: Selected | None = None
+        self._seen: Selected | None = None  # the present state, if it is known before the folder is selected
+        self._states: dict[str, Selected] = {}  # of folders that are about to be listed
         self._entries: list[Entry] = []
         self._size: tuple[Selected | None, int] | None = None
         self._announced: Iterator[list[Entry]] = iter(())
@@ -63,10 +65,12 @@ class ImapFolder:
 
     def entries(self) -> list[Entry]:
         """Return the messages of the folder, sorted by UID."""
-        state = self.connection.select(self.name)
-        if not state.is_exact or state != self._state:
-            self._state = state
-            self._entries = self._list(state) if state.messages else []
+        seen, self._seen = self._seen, None
+        if seen is None or not seen.is_exact or seen != self._state:
+            state = self.connection.select(self.name)
+            if not state.is_exact or state != self._state:
+                self._state = state
+                self._entries = self._list(state) if state.messages else []
         return self._entries
 
     def _list(self, state: Selected) -> list[Entry]:
@@ -313,7 +317,7 @@ class ImapFolder:
             if not create:
                 raise FileNotFoundError(f"there is no folder {full!r} on {self.connection.address.host}")
             self.connection.create(full)
-        return self.at(full)
+        return self.open(full)
 
     def folder_name(self, name: str) -> str:
         """Return the full name of a folder; this one is INBOX."""
@@ -328,6 +332,7 @@ class ImapFolder:
         why = "its name is not valid in modified UTF-7: rename the folder"
         self.skipped = [Skipped(name, why) for name in self.connection.malformed]
         self.connection.malformed = []
+        self._states = self.connection.read_states()
         return {
             _OTHER_INBOX if name == "INBOX" else name: name
             for name, (attributes, _) in known.items()
@@ -335,10 +340,14 @@ class ImapFolder:
         }
 
     def at(self, location: str) -> ImapFolder:
+        """Return one of :meth:`folders`, which is about to be listed: it is not selected if it is as it was before."""
+        found = self.open(location)
+        found._seen = self._states.pop(location, None)
+        return found
+
+    def open(self, name: str) -> ImapFolder:
         """Return the folder of a full name; the same object each time, with its last listing."""
-        return (
-            self if location == self.name else self._opened.setdefault(location, ImapFolder(self.connection, location))
-        )
+        return self if name == self.name else self._opened.setdefault(name, ImapFolder(self.connection, name))
 
 
 def _parse_key(key: str) -> tuple[int, int]:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import errno
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 
 from suffice.mail.filter import MailFilter
+from suffice.mail.imap.errors import RequestError
 from suffice.mail.imap.folders import ImapFolder
 from suffice.mail.ledger import Move, StoredLedger
 from suffice.mail.mailboxes import Entry, Message, MessageGoneError
 from suffice.mail.message import identify_message
 from suffice.mail.sorter import INBOX
+
+#: Seconds that a run waits for another, and seconds after which it looks whether it was interrupted.
+WAIT, STEP = 60.0, 0.2
 
 
 class ImapLedger(StoredLedger):
@@ -29,7 +37,7 @@ class ImapLedger(StoredLedger):
 
     def open(self, name: str) -> ImapFolder:
         """Return a folder by its name in the ledger."""
-        return self._folder if name == INBOX else self._folder.at(name)
+        return self._folder if name == INBOX else self._folder.open(name)
 
     def known_files(self, folder: str) -> Mapping[str, str]:
         """Return the identities of known messages by key.
@@ -67,6 +75,31 @@ class ImapLedger(StoredLedger):
             if isinstance(message, Message) and (name := identify_message(message.data).hex()) in known:
                 found[entry.key] = name
         return found
+
+
+@contextmanager
+def exclude_other_runs(mail: MailFilter) -> Iterator[None]:
+    """Wait until no other process sorts a folder on a server with the same filter, and let others wait.
+
+    Without that, one run would take the moves that another is making for those of an interrupted run. The lock is that
+    of an empty file beside the filter, which the system releases when the process ends.
+
+    Raises
+    ------
+    RequestError
+        If another run takes longer than :data:`WAIT` seconds.
+    """
+    with closing(sqlite3.connect(f"{mail.path}-sorting", timeout=STEP, isolation_level=None)) as lock:
+        end = time.monotonic() + WAIT
+        while True:
+            try:
+                lock.execute("BEGIN EXCLUSIVE")
+                break
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > end:
+                    why = f"another run with the same filter has not ended after {WAIT:.0f} s ({error}): try again"
+                    raise RequestError(errno.EAGAIN, why) from None
+        yield
 
 
 def finish_moves(ledger: ImapLedger) -> int:
