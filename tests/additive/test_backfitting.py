@@ -190,6 +190,16 @@ def test_backfitting_converges_to_the_penalised_optimum() -> None:
     np.testing.assert_allclose(fit.scores[:, 0], expected.decision_function(design), atol=1e-6)
 
 
+def test_classes_share_the_penalty_of_a_column_and_not_that_of_a_pair() -> None:
+    rows = binned(1000, "softmax", predictors=3)
+    pair = pair_term(0, 1, [groups(6), groups(6)], [numbers(6), numbers(6)], [False, False])
+    fit = Backfit(rows, [CONSTANT, main_term(0, numbers(6), 0), pair])
+    for _ in range(2):
+        fit.cycle(learn=True)
+    np.testing.assert_array_equal(fit.penalties[1], fit.penalties[1, 0])
+    assert len(np.unique(fit.penalties[2])) == 3
+
+
 def test_parts_and_threads_give_the_scores_of_one_part(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = binned(1000, "gaussian", weighted=True)
     terms = [CONSTANT, main_term(0, numbers(6), 0), main_term(1, numbers(6), 0)]

@@ -148,6 +148,40 @@ def test_rows_of_weight_zero_are_left_out(make: Make) -> None:
     np.testing.assert_allclose(predicted(model.fit(x, y, sample_weight=weight), x), some, rtol=1e-9)
 
 
+@pytest.mark.parametrize("known", [5.0, 300.0, -600.0])
+def test_the_same_offset_for_all_rows_moves_the_intercept_only(make: Make, known: float) -> None:
+    x, eta = table()
+    model, y = make(eta)
+    if len(np.unique(y)) == 3:
+        pytest.skip("an offset needs two classes, or a number")
+    offset = np.full(len(x), known)
+    y_known = y + known if isinstance(model, AdditiveRegressor) and model.family == "gaussian" else y
+    expected = model.fit(x, y_known, offset=0 * offset).intercept_
+    assert model.fit(x, y_known, offset=offset).intercept_ == pytest.approx(expected - known, rel=1e-9)
+    shifted = model.predict_proba if isinstance(model, AdditiveClassifier) else model.predict
+    np.testing.assert_allclose(
+        shifted(x, offset=offset), predicted(model.fit(x, y_known, offset=0 * offset), x), rtol=1e-6
+    )
+
+
+def test_counts_of_large_exposures_are_predicted() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(1000, 2))
+    exposure = np.exp(rng.uniform(7, 17, size=1000))
+    mean = exposure * np.exp(x[:, 0] / 3 - 11)
+    model = AdditiveRegressor(family="poisson").fit(x, rng.poisson(mean), offset=np.log(exposure))
+    error = np.log(model.predict(x, offset=np.log(exposure)) / mean)
+    assert np.sqrt(np.average(error**2, weights=mean)) < 0.15
+
+
+def test_a_fold_without_counts_has_a_finite_start() -> None:
+    x = np.arange(40.0)[:, None]
+    y = np.r_[np.zeros(39), 3.0]
+    p = AdditiveRegressor(family="poisson", folds=40).fit(x, y).predict(x)
+    assert np.isfinite(p).all()
+    assert p.sum() == pytest.approx(3.0, rel=0.05)
+
+
 def test_ties_and_unknown_levels_are_predicted(make: Make) -> None:
     x, eta = table()
     model, y = make(eta)

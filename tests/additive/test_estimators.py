@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine, make_classification
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -155,12 +156,24 @@ def test_an_offset_is_a_known_part_of_the_predictor() -> None:
         ({"monotone": {"kind": 1}}, "holds categories, which have no order"),
         ({"monotone": {"a": 2}}, "must be 1 \\(rising\\)"),
         ({"monotone": {"a": 1}, "interactions": [("a", "b")]}, "neither of them monotone"),
+        ({"monotone": [1, 0, 0, 0]}, "monotone must be a dict of columns, {'age': 1}, or None; got \\[1, 0, 0, 0\\]"),
     ],
 )
 def test_bad_parameters_are_named(parameters: dict[str, Any], message: str) -> None:
     table, y = interacting(60)
     with pytest.raises(ValueError, match=message):
         AdditiveClassifier(**parameters).fit(table, y)
+
+
+def test_a_given_pair_with_a_constant_column_changes_nothing() -> None:
+    table, y = interacting(100)
+    model = AdditiveClassifier(interactions=[("a", "same"), ("a", "b")]).fit(table.assign(same=1.0), y)
+    assert [term.name for term in model.terms_ if len(term.columns) == 2] == ["a × b"]
+
+
+def test_a_term_of_an_unfitted_model_is_refused() -> None:
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        AdditiveClassifier().term("a")
 
 
 def test_a_column_of_numbers_refuses_strings_later() -> None:
@@ -370,6 +383,8 @@ def test_later_rows_are_held_out_when_penalties_are_chosen() -> None:
     mixed, ordered = (AdditiveRegressor().fit_bins(columns, bins, target, times=times) for times in (None, time))
     assert ordered.solution_.main_loss > 1.2 * mixed.solution_.main_loss
     assert ordered.solution_.folds == 4  # the first fifth is learned only
+    noise = AdditiveRegressor().fit_bins(columns, bins, rng.normal(size=1000), times=time)
+    assert noise.solution_.main_loss == pytest.approx(0.5, rel=0.1)  # per held-out row, half of the variance
     one_time = AdditiveRegressor().fit_bins(columns, bins, target, times=np.zeros(1000))
     assert one_time.solution_.main_loss == mixed.solution_.main_loss
 

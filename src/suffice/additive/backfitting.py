@@ -222,6 +222,7 @@ class Backfit:
         self.penalties[0] = 0.0
         # A constant is not penalised where all cells are in one chain: it is the intercept's.
         self._free = np.array([term.ordered[0] and (term.width == 1 or term.ordered[1]) for term in terms], dtype=float)
+        self._is_pair = np.array([term.right is not None for term in terms])[:, None]
         self.freedom = np.zeros((len(terms), t))
         self.dispersion = 1.0
         self.variances: FloatArray | None = None  # of values, (cells, t)
@@ -266,7 +267,8 @@ class Backfit:
         """Fit every term once; with ``learn``, then estimate the penalty of each from its values.
 
         The prior variance of a term's differences is estimated by the fixed point of Fellner and Schall: degrees of
-        freedom over the sum of squared differences.
+        freedom over the sum of squared differences. Both are summed over the classes, except of pairs: curves of one
+        column are about as rough for all classes, and the estimate of a single class is noisy.
         """
         if self.rows.family in ("gaussian", "tweedie"):
             self._estimate_dispersion()
@@ -278,7 +280,10 @@ class Backfit:
             self.variances = variance * self.dispersion
         if learn:
             self.freedom = np.maximum(freedom - self._free[:, None], 1e-3)
-            wanted = self.dispersion * self.freedom / (roughness + 1e-12)
+            degrees, squares = (
+                np.where(self._is_pair, each, each.sum(axis=1, keepdims=True)) for each in (self.freedom, roughness)
+            )
+            wanted = self.dispersion * degrees / (squares + 1e-12)
             bounded = np.clip(wanted, self.penalties / FACTOR, self.penalties * FACTOR)
             self.penalties[1:] = np.clip(bounded[1:], LEAST_PENALTY, LARGEST_PENALTY)
 

@@ -139,7 +139,15 @@ def choose_and_fit(
         main_loss = fit_folds(fits, CYCLES, HALVINGS, workers)
         candidates = _candidates(sample, fits, bins, counts, columns, monotone, interactions, workers)
         solution = AdditiveSolution(
-            len(sample), len(edges), main_loss / len(sample), None, None, 0, 0, 0.0, "no pairs of columns to try"
+            len(sample),
+            len(edges),
+            main_loss / len(_tested_rows(fits)),
+            None,
+            None,
+            0,
+            0,
+            0.0,
+            "no pairs of columns to try",
         )
         if candidates:
             fits, solution = _with_pairs(fits, candidates, solution, workers, isinstance(interactions, str | int))
@@ -222,11 +230,22 @@ def _mean_and_error(rows: BinnedRows, differences: FloatArray) -> tuple[float, f
 
 
 def _start(fit: Backfit) -> None:
-    """Set the intercept of a fit that has no values: Newton's method, from the mean of the targets for log links."""
+    """Set the intercept of a fit that has no values: by Newton's method; for log links, the best constant.
+
+    That is the logarithm of Σ w y exp((1 - p) o) / Σ w exp((2 - p) o), with weights w, offsets o and power p.
+    """
     rows, (first, last, _) = fit.rows, fit.held
     if rows.family == "tweedie":
-        learned = np.concatenate([rows.target[:first], rows.target[last:]])
-        fit.values[0] = np.log(max(float(learned.mean()), 1e-12))
+        learned = np.r_[:first, last : len(rows)]
+        target = rows.target[learned]
+        weight = np.ones(len(learned)) if rows.weight is None else rows.weight[learned]
+        offset = np.zeros(len(learned)) if rows.offset is None else rows.offset[learned]
+        positive = target > 0
+        above = np.log(weight * target, where=positive, out=np.full(len(learned), -np.inf))
+        total = np.logaddexp.reduce(above + (1 - rows.power) * offset)
+        if not positive.any():  # counts: half of the least that other rows have
+            total = np.log(rows.target[rows.target > 0].min(initial=1.0) / 2)
+        fit.values[0] = total - np.logaddexp.reduce(np.log(weight) + (2 - rows.power) * offset)
     alone = Backfit(rows, [CONSTANT], fit.held, fit.values[:1])
     for _ in range(4):
         alone.cycle(learn=False)
@@ -249,7 +268,8 @@ def _candidates(
     most = int(np.clip(factor * len(sample) ** (1 / 3), least, largest))
     groups = [group_bins(bins[j], counts[j], most) for j in range(len(bins))]
     if not isinstance(interactions, str | int):
-        return [pair_term(left, right, groups, bins, missing) for left, right in interactions]
+        given = [pair for pair in interactions if set(pair) <= set(columns)]  # a constant column changes nothing
+        return [pair_term(*pair, groups, bins, missing) for pair in given]
     free = [j for j in columns if j not in monotone]
     if len(free) > MOST_COLUMNS:
         effects = {j: float(np.mean([fit.values_of(1 + at).std() for fit in fits])) for at, j in enumerate(columns)}

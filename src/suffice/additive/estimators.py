@@ -178,6 +178,9 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
             rows = self._widen_bins(rows)
         if rows.weight is not None:  # penalties are estimated per row: the unit of the weights must not matter
             rows = replace(rows, weight=rows.weight / rows.weight.mean())
+        if rows.offset is not None:  # the intercept need not move far: its steps are short
+            middle = float(np.average(rows.offset, weights=rows.weight))
+            rows, centre = replace(rows, offset=rows.offset - middle), centre - middle * scale
         fitted = self._choose(rows) if chosen is None else fit_again(rows, chosen, self._threads())
         intercept, terms = pure_terms(fitted.terms, fitted.values, fitted.errors, rows.bins, rows.weight, self._bins)
         self._intercept, self.terms_ = intercept * scale + centre, [_scaled(term, scale) for term in terms]
@@ -214,6 +217,8 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
         return permitted_threads() if self.n_jobs < 0 else int(self.n_jobs)
 
     def _monotone(self, names: list[Any], predictors: int) -> dict[int, int]:
+        if self.monotone is not None and not isinstance(self.monotone, Mapping):
+            raise ValueError(f"monotone must be a dict of columns, {{'age': 1}}, or None; got {self.monotone!r}")
         found: dict[int, int] = {}
         for name, direction in (self.monotone or {}).items():
             place = self._place(name, names, "monotone")
@@ -298,7 +303,8 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
 
     def term(self, name: Any) -> AdditiveTerm:
         """Return a term by the name of its column, or of a pair: ``"age × hours"`` or ``("age", "hours")``."""
-        return self.terms_[self._term(name)]
+        at = self._term(name)
+        return self.terms_[at]
 
     def _term(self, name: Any) -> int:
         check_is_fitted(self, "terms_")
