@@ -1,4 +1,4 @@
-"""The recipes of the page, and home folders to run them in."""
+"""The recipes of the pages, and home folders to run them in."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from suffice.mail import MailFilter
 from suffice.mail.health import status
 
 ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs" / "mail" / "recipes.md").read_text(encoding="utf-8")
+PAGES = ("mail/recipes.md", "from-bogofilter.md")
+PAGE = "\n".join((ROOT / "docs" / page).read_text(encoding="utf-8") for page in PAGES)
 COMMAND = "/opt/suffice/bin/suffice"
 FILTER = ".local/share/suffice/mail.db"
 _NUMBERS = itertools.count(1)
@@ -24,7 +25,7 @@ _SHELL = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def block(name: str, which: int = 0) -> str:
-    """Return the content of a file by the page."""
+    """Return the content of a file by the pages."""
     found: list[str] = [text for title, text in _NAMED.findall(PAGE) if title == name]
     return found[which]
 
