@@ -14,7 +14,7 @@ from sklearn.feature_selection import mutual_info_classif
 
 import suffice
 from suffice import AdditiveClassifier, AdditiveRegressor
-from suffice.additive import estimators
+from suffice.additive import binned_fit
 from suffice.tables import TableError, TableModel
 from suffice.tables.candidates import Candidate
 from suffice.tables.model_search import choose_simplest
@@ -198,13 +198,13 @@ def test_pairs_and_penalties_of_a_large_table_are_chosen_once(monkeypatch: pytes
     rows["y"] = (rows["x0"] + rows["x1"] > 0).astype(int) + (rows["x2"] > 1)
     monkeypatch.setattr("suffice.tables.model_search._WORK", 1)  # one fold is held out
     chosen = []
-    choose = estimators.choose_and_fit
+    choose = binned_fit.choose_and_fit
 
     def count(given: Any, *settings: Any) -> Any:
         chosen.append(len(given))
         return choose(given, *settings)
 
-    monkeypatch.setattr(estimators, "choose_and_fit", count)
+    monkeypatch.setattr(binned_fit, "choose_and_fit", count)
     model = TableModel("additive").fit(rows, "y")
     assert chosen == [1200]
     assert model.fitted_rows_ == 1500

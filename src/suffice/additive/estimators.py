@@ -15,12 +15,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from suffice import partitioned, validation
 from suffice.additive.backfitting import BinnedRows, Term
-from suffice.additive.bins import MOST_BINS, Bins, ColumnBins, widen_bins
-from suffice.additive.choice import AdditiveSolution, FittedTerms, choose_and_fit, fit_again
-from suffice.additive.copies import merge_copies
-from suffice.additive.packing import round_errors, round_to_grid
-from suffice.additive.parts import (
+from suffice.additive.binned_fit import (
+    POWERS,
+    BinnedFit,
     EncodedRows,
+    fit_classes,
+    fit_numbers,
+    known_choice,
+    read_numbers,
+)
+from suffice.additive.bins import MOST_BINS, Bins, ColumnBins
+from suffice.additive.choice import AdditiveSolution, FittedTerms, choose_and_fit
+from suffice.additive.parts import (
     Targets,
     encode_columns,
     encode_part,
@@ -28,8 +34,8 @@ from suffice.additive.parts import (
     survey_parts,
     take_cells,
 )
-from suffice.additive.scorer import AdditiveScorer, value_type
-from suffice.additive.terms import AdditiveTerm, pure_terms
+from suffice.additive.scorer import AdditiveScorer
+from suffice.additive.terms import AdditiveTerm
 from suffice.data import as_dataset
 from suffice.data.dataset import Dataset, Piece, is_in_parts, missing_targets, model_for_parts, read_again
 from suffice.data.refusals import refused_in_parts
@@ -46,12 +52,6 @@ from suffice.store import Contents, Stored, parameters
 
 if TYPE_CHECKING:
     from suffice.typing import ClassWeight, MatrixLike, RandomState, VectorLike
-
-#: Families of regressions, by the power of the variance function of Tweedie's; those but the first have a log link.
-POWERS = {"gaussian": 0.0, "poisson": 1.0, "gamma": 2.0, "inverse_gaussian": 3.0}
-
-#: Most bins of a column by default, of more than two classes and this many rows.
-MOST_BINS_OF_CLASSES, MANY_ROWS = 64, 1000
 
 
 class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[misc]
@@ -158,56 +158,25 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
         self.n_features_in_ = len(columns)
         self.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
 
-    def _fit_rows(
-        self,
-        encoded: EncodedRows,
-        chosen: FittedTerms | None = None,
-        *,
-        centre: float = 0.0,
-        scale: float = 1.0,
-        **family: Any,
-    ) -> FittedTerms:
-        """Fit terms to the rows; the predictor is then multiplied by a scale, and a centre added.
+    def _keep(self, fit: BinnedFit) -> FittedTerms:
+        """Set the attributes of a fit."""
+        self._bins, self._intercept = list(fit.scorer.columns), fit.scorer.intercept
+        self.terms_, self.solution_ = list(fit.scorer.terms), fit.solution
+        return fit.terms
 
-        Penalties and pairs are those of a fit that is given, or are chosen.
-        """
-        bins, target, weight, offset, group, time = encoded
-        target = np.ascontiguousarray(target, dtype=np.float64)
-        rows, copies = merge_copies(BinnedRows(bins, target, weight, offset, group=group, time=time, **family))
-        if chosen is None and self.max_bins is None and rows.predictors > 1 and len(rows) >= MANY_ROWS:
-            rows = self._widen_bins(rows)
-        if rows.weight is not None:  # penalties are estimated per row: the unit of the weights must not matter
-            rows = replace(rows, weight=rows.weight / rows.weight.mean())
-        if rows.offset is not None:  # the intercept need not move far: its steps are short
-            middle = float(np.average(rows.offset, weights=rows.weight))
-            rows, centre = replace(rows, offset=rows.offset - middle), centre - middle * scale
-        fitted = self._choose(rows) if chosen is None else fit_again(rows, chosen, self._threads())
-        intercept, terms = pure_terms(fitted.terms, fitted.values, fitted.errors, rows.bins, rows.weight, self._bins)
-        self._intercept, self.terms_ = intercept * scale + centre, [_scaled(term, scale) for term in terms]
-        self.solution_ = fitted.solution._replace(copies=copies)
-        return fitted
-
-    def _choose(self, rows: BinnedRows) -> FittedTerms:
+    def _choose(self, rows: BinnedRows, columns: Sequence[ColumnBins]) -> FittedTerms:
         """Return the fit with penalties and pairs that are chosen on folds."""
-        names = [each.name for each in self._bins]
+        names = [each.name for each in columns]
         monotone = self._monotone(names, rows.predictors)
         return choose_and_fit(
             rows,
-            self._bins,
+            columns,
             monotone,
             self._pairs(names, monotone),
             None if self.folds is None else int(self.folds),
             check_random_state(self.random_state),
             self._threads(),
         )
-
-    def _widen_bins(self, rows: BinnedRows) -> BinnedRows:
-        """Set wider bins, and return rows in these: each class has a value for every bin."""
-        counts = [np.bincount(column, minlength=256) for column in rows.bins]
-        wider = [widen_bins(*each, MOST_BINS_OF_CLASSES) for each in zip(self._bins, counts, strict=True)]
-        self._bins = [bins for bins, _ in wider]
-        tables = [table for _, table in wider]
-        return replace(rows, bins=np.ascontiguousarray([table[b] for table, b in zip(tables, rows.bins, strict=True)]))
 
     def _threads(self) -> int:
         if self.n_jobs is None:
@@ -540,9 +509,9 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):  # type: ignore[misc]
         return self
 
     def _fit_classes(self, encoded: EncodedRows, chosen: FittedTerms | None = None) -> FittedTerms:
-        k = len(self._labels)
-        family, predictors = ("bernoulli", 1) if k == 2 else ("softmax", k)
-        return self._fit_rows(encoded, chosen, family=family, predictors=predictors)
+        choose = self._choose if chosen is None else known_choice(chosen, self._threads())
+        widen = chosen is None and self.max_bins is None
+        return self._keep(fit_classes(encoded, self._bins, self._labels, choose, widen))
 
     def _set_classes(self, labels: Labels, like: npt.NDArray[Any] | None = None) -> None:
         self._labels, self.classes_ = labels, validation.classes_array(labels, like)
@@ -713,7 +682,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):  # type: ignore[misc]
         """
         with self._learning(anew=True):
             data = as_dataset(X, y=y, sample_weight=sample_weight, offset=offset)
-            encoded = self._encode_rows(data, lambda _: partial(_read_numbers, self.family))
+            encoded = self._encode_rows(data, lambda _: partial(read_numbers, self.family))
             self._fit_numbers(encoded)
         return self
 
@@ -744,7 +713,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):  # type: ignore[misc]
         """
         with self._learning(anew=True):
             self._set_columns(columns)
-            target = _read_numbers(self.family, {"y": target}, len(target))[0]
+            target = read_numbers(self.family, {"y": target}, len(target))[0]
             self._fitted = self._fit_numbers(EncodedRows(bins, target, weight, None, groups, times))
         return self
 
@@ -756,21 +725,13 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):  # type: ignore[misc]
         bins, target, weight
             As for :meth:`fit_bins`, of the same columns.
         """
-        target = _read_numbers(self._params.family, {"y": target}, len(target))[0]
+        target = read_numbers(self._params.family, {"y": target}, len(target))[0]
         self._fit_numbers(EncodedRows(bins, target, weight, None), self._fitted)
         return self
 
     def _fit_numbers(self, encoded: EncodedRows, chosen: FittedTerms | None = None) -> FittedTerms:
-        target, weight, known = encoded.target, encoded.weight, encoded.offset
-        if self.family != "gaussian":
-            if not target.any():
-                raise ValueError("y is 0 in every row: the logarithm of its mean is not finite")
-            return self._fit_rows(encoded, chosen, family="tweedie", power=POWERS[self.family])
-        centre = float(np.average(target, weights=weight))
-        largest = float(np.abs(target - centre).max()) or 1.0  # squares of small numbers are 0
-        scale = largest * float(np.sqrt(np.average(((target - centre) / largest) ** 2, weights=weight))) or 1.0
-        encoded = encoded._replace(target=(target - centre) / scale, offset=None if known is None else known / scale)
-        return self._fit_rows(encoded, chosen, centre=centre, scale=scale, family="gaussian")
+        choose = self._choose if chosen is None else known_choice(chosen, self._threads())
+        return self._keep(fit_numbers(encoded, self._bins, self.family, choose))
 
     def scorer(self) -> AdditiveScorer:
         """Return what scores rows in bins."""
@@ -847,31 +808,9 @@ def _read_classes(
     return codes.astype(np.float64), class_weights(class_weight, found.labels, codes, weight, found.weights)
 
 
-def _read_numbers(family: str, piece: Piece, rows: int) -> tuple[FloatArray, FloatArray | None]:
-    """Return the numbers of rows, which must be in the range of the family, and the weights."""
-    target = validation.numbers(piece["y"], rows)
-    least = np.zeros(rows, dtype=bool) if family == "gaussian" else target < 0 if family == "poisson" else target <= 0
-    if least.any():
-        row = int(np.flatnonzero(least)[0])
-        wanted = "0 or more" if family == "poisson" else "positive"
-        raise ValueError(f"family={family!r} needs y that is {wanted}; row {row} is {target[row]:g}")
-    with validation.one_of_many():
-        return target, validation.weights(piece.get("sample_weight"), rows)
-
-
 def _squares(model: AdditiveRegressor, mean: float, piece: Piece) -> FloatArray:
     """Return the weighted sums of squares about the predictions and about the mean of y, and the weight."""
     weights = partitioned.part_weights(piece)
     target = validation.numbers(piece["y"], len(weights))
     prediction = model.predict(piece["X"], offset=piece.get("offset"))
     return np.array([weights @ (target - prediction) ** 2, weights @ (target - mean) ** 2, weights.sum()])
-
-
-def _scaled(term: AdditiveTerm, scale: float) -> AdditiveTerm:
-    """Return a term in other units, with numbers rounded as files have them."""
-    return replace(
-        term,
-        values=round_to_grid(term.values * scale, value_type(term)),
-        errors=round_errors(term.errors * scale),
-        density=round_to_grid(term.density, value_type(term)),
-    )

@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
 from suffice import validation
+from suffice.additive.binned_fit import EncodedRows
 from suffice.additive.bins import Bins, ColumnBins, count_levels, is_number, known_numbers
 from suffice.data.dataset import Dataset, Piece, no_rows
 from suffice.discriminative.perceptron import ClassTotals
@@ -140,20 +141,6 @@ class Survey:
         return replace(
             self, sample={at: cells[kept] for at, cells in self.sample.items()}, priority=self.priority[kept]
         )
-
-
-class EncodedRows(NamedTuple):
-    """Rows in bins, (d, n), with what they predict, their weights and offsets, (n,); those of weight 0 are left out.
-
-    Groups and times of rows tell which are held out together.
-    """
-
-    bins: Bins
-    target: FloatArray
-    weight: FloatArray | None
-    offset: FloatArray | None
-    group: npt.NDArray[np.int64] | None = None
-    time: FloatArray | None = None
 
 
 #: Returns targets and weights of a part's rows, which are so many.

@@ -18,6 +18,8 @@ EPSILON = float(np.finfo(np.float64).eps)
 LEAST_SHARE = 1e-8
 #: Larger matrices use LAPACK, though its threads compete with the engine's.
 LARGE = 600
+#: Triangular matrices of more rows are inverted by LAPACK, which scipy.linalg has.
+_FEW_ROWS = 128
 #: Longer products do not use BLAS, whose threads would compete with the engine's.
 SHORT = 4096
 #: Memory of L-BFGS: number of gradient differences.
@@ -123,10 +125,7 @@ class Symmetric:
     def root(self) -> FloatArray:
         """Return R, (q, rank), for which R R' is the inverse, or the pseudo-inverse, and R' matrix R the identity."""
         if self._null is None:
-            from scipy.linalg import solve_triangular  # slow to import, and few matrices need it
-
-            lower = solve_triangular(self._factor, np.eye(len(self.scale)), lower=True, check_finite=False)
-            return np.asarray((lower / self.scale).T)
+            return np.asarray((_invert_lower(self._factor) / self.scale).T)
         roots = self._factor / self.scale[:, None]
         return np.asarray(roots - self._null @ (self._null.T @ roots))
 
@@ -141,6 +140,27 @@ class Symmetric:
         reduced = np.linalg.qr(roots[:, ::-1], mode="r")
         upper[: len(reduced)] = reduced
         return np.ascontiguousarray(upper[::-1, ::-1])
+
+
+def _invert_lower(lower: FloatArray) -> FloatArray:
+    """Return the inverse of a lower triangular matrix, by forward substitution.
+
+    Examples
+    --------
+    >>> _invert_lower(np.array([[2.0, 0.0], [1.0, 4.0]])).tolist()
+    [[0.5, 0.0], [-0.125, 0.25]]
+    """
+    size = len(lower)
+    if size > _FEW_ROWS:
+        from scipy.linalg import solve_triangular  # slow to import, and few matrices need it
+
+        return np.asarray(solve_triangular(lower, np.eye(size), lower=True, check_finite=False))
+    inverse = np.zeros((size, size))
+    for row in range(size):
+        inverse[row, :row] = -(lower[row, :row] @ inverse[:row, :row])
+        inverse[row, row] = 1.0
+        inverse[row, : row + 1] /= lower[row, row]
+    return inverse
 
 
 def _cholesky(matrix: FloatArray) -> tuple[FloatArray, float]:

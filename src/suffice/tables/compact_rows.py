@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from suffice.data.spill import Spill
 from suffice.statistics import Labels
+from suffice.tables.arrow_arrays import from_strings
 from suffice.tables.encoding import Block, CodedColumn, PackedNumbers, Targets
 from suffice.tables.schema import Feature
-from suffice.tables.sources.base import arrow
 
 #: Largest share of the free space for temporary files that the kept rows of a table take.
 _SHARE_OF_FREE = 0.5
@@ -111,7 +111,7 @@ def _packed(column: Any) -> Any:
     """Return a column of a block in the compact encoding."""
     if isinstance(column, CodedColumn):
         return CodedColumn(column.vocabulary, _narrow_codes(column.codes))
-    return arrow().array(column, arrow().large_string()) if isinstance(column, list) else PackedNumbers.of(column)
+    return from_strings(column) if isinstance(column, list) else PackedNumbers.of(column)
 
 
 def _size_of(column: Any) -> int:

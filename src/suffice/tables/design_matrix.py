@@ -134,13 +134,14 @@ def levels_term(name: str, column: CodedColumn, apart: bool) -> Levels:
 
 def words_term(name: str, texts: list[str]) -> Words:
     """Return the text term with its frequent words."""
-    from suffice.text import CountVectorizer
+    from suffice.text import Documents, Features
+    from suffice.text.count_matrix import count_all_features
 
-    try:
-        found = CountVectorizer(binary=True, min_df=WORD_ROWS, max_features=WORDS).fit(texts)
-    except ValueError:  # no word occurs in enough rows
-        return Words(name, ())
-    return Words(name, tuple(map(str, found.get_feature_names_out())))
+    matrix, words = count_all_features([Documents(texts)], Features(), engine_for(None, np.zeros((0, 0))))
+    rows = np.bincount(matrix.columns, minlength=len(words))
+    kept = np.flatnonzero(rows >= WORD_ROWS)
+    kept = np.sort(kept[np.argsort(-rows[kept], kind="stable")[:WORDS]])
+    return Words(name, tuple(words.take(kept)))
 
 
 # Two terms of one column, without words: each is a linear function of the other.

@@ -9,18 +9,30 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from suffice import validation
+from suffice.additive.binned_fit import (
+    EncodedRows,
+    choose_by_default,
+    fit_classes,
+    fit_numbers,
+    known_choice,
+    read_numbers,
+)
 from suffice.additive.bins import MOST_BINS, Bins, ColumnBins
 from suffice.additive.scorer import AdditiveScorer
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
+from suffice.store import Contents
 from suffice.tables.design_matrix import Words, words_term
 from suffice.tables.encoding import Bins as TargetBins
 from suffice.tables.encoding import Block, CodedColumn, PackedNumbers
 from suffice.tables.errors import TableError
-from suffice.tables.predictors.base import Effects, EffectTerm, EncodedRows, Predictor
+from suffice.tables.predictors.base import Effects, EffectTerm, Predictor
+from suffice.tables.predictors.base import EncodedRows as TableRows
 from suffice.tables.schema import Feature
 
 if TYPE_CHECKING:
+    from suffice.additive.choice import FittedTerms
     from suffice.tables.predictors.naive_bayes import Description
     from suffice.tables.term_summary import TermSummary
 
@@ -42,6 +54,7 @@ class AdditivePredictor(Predictor):
     _columns: list[ColumnBins]  # of the features other than texts; then of the words
     _groups: npt.NDArray[np.int64] | None = None  # of the rows to be learned
     _times: FloatArray | None = None
+    _terms: FittedTerms | None = None  # of the last fit, for a fit to other rows
 
     def prepare(self, sample: Block) -> None:
         """Choose the bins of the columns, and the frequent words of texts."""
@@ -80,7 +93,7 @@ class AdditivePredictor(Predictor):
         """Set groups or times of the rows to be learned, by which penalties and pairs are chosen."""
         self._groups, self._times = groups, times
 
-    def learn_again(self, rows: Iterable[EncodedRows]) -> Self:
+    def learn_again(self, rows: Iterable[TableRows]) -> Self:
         """Fit the terms to blocks of rows, with the bins, words, pairs and penalties that were learned."""
         parts, targets, weights = [], [], []
         for block, values in rows:
@@ -88,13 +101,14 @@ class AdditivePredictor(Predictor):
             targets.append(values)
             weights += [] if block.weights is None else [block.weights]
         target, weight = np.concatenate(targets), np.concatenate(weights) if weights else None
-        self.inner.refit_bins(np.concatenate(parts, axis=1), target, weight)
+        scorer, bins = self.additive, np.concatenate(parts, axis=1)
+        self._fit(
+            EncodedRows(bins, target.astype(np.float64), weight, None), scorer.columns, scorer.labels, self._terms
+        )
         return self
 
-    def learn(self, rows: Iterable[EncodedRows]) -> Self:
+    def learn(self, rows: Iterable[TableRows]) -> Self:
         """Fit the model to blocks of rows, which are kept in bins."""
-        from suffice.additive import AdditiveClassifier, AdditiveRegressor
-
         parts, targets, weights = [], [], []
         counts: dict[str, list[Any]] = {name: [] for name in self.words}
         for block, values in rows:
@@ -106,19 +120,38 @@ class AdditivePredictor(Predictor):
         bins, target = np.concatenate(parts, axis=1), np.concatenate(targets)
         parts.clear()
         bins = self._with_informative_words(bins, target, counts)
+        labels = Labels()
+        if self.task == "classes":
+            present, target = np.unique(target, return_inverse=True)
+            labels = Labels(tuple(self.labels.names[code] for code in present))
+            if len(labels) < 2:
+                raise ValueError(f"all rows are of one class, {labels.names[0]!r}: an additive model needs two")
         weight = np.concatenate(weights) if weights else None
-        if self.task != "classes":
-            family = "poisson" if self.task == "counts" else "gaussian"
-            regressor = AdditiveRegressor(family=family)
-            self.inner = regressor.fit_bins(self._columns, bins, target, weight, groups=self._groups, times=self._times)
-            return self
-        present = np.unique(target)
-        labels = Labels(tuple(self.labels.names[code] for code in present))
-        codes = np.searchsorted(present, target)
-        self.inner = AdditiveClassifier().fit_bins(
-            self._columns, bins, codes, labels, weight, groups=self._groups, times=self._times
-        )
+        encoded = EncodedRows(bins, target.astype(np.float64), weight, None, self._groups, self._times)
+        self._fit(encoded, self._columns, labels)
         return self
+
+    def _fit(
+        self, rows: EncodedRows, columns: Sequence[ColumnBins], labels: Labels, chosen: FittedTerms | None = None
+    ) -> None:
+        """Fit to rows in bins, with the penalties and pairs of a fit if one is given; keep what a file holds."""
+        choose = choose_by_default if chosen is None else known_choice(chosen)
+        settings: dict[str, Any] = {"features": len(columns), "feature_names": [str(each.name) for each in columns]}
+        if self.task == "classes":
+            fit = fit_classes(rows, columns, labels, choose, widen=chosen is None)
+            dtype = validation.classes_array(labels).dtype.kind
+            settings |= {"parameters": {}, "classes": {"names": list(labels), "dtype": dtype}}
+        else:
+            family = "poisson" if self.task == "counts" else "gaussian"
+            rows = rows._replace(target=read_numbers(family, {"y": rows.target}, len(rows.target))[0])
+            fit = fit_numbers(rows, columns, family, choose)
+            settings |= {"parameters": {"family": family}}
+        self._terms = fit.terms
+        columns_and_terms, arrays = fit.scorer.written()
+        settings |= columns_and_terms
+        settings["solution"] = fit.solution._replace(seconds=0.0)._asdict()  # the same fit writes the same file
+        kind = "AdditiveClassifier" if self.task == "classes" else "AdditiveRegressor"
+        self._set_contents(Contents(kind, settings, {}, arrays))
 
     def _with_informative_words(self, bins: Bins, target: npt.NDArray[Any], counts: dict[str, list[Any]]) -> Bins:
         """Choose the words, and return the bins with a row for each of them."""
