@@ -37,6 +37,7 @@ def open_table(table: str, kinds: dict[str, str] | None = None, *, tell: bool = 
         options.get("decimal"),
         {"none": "", "space": " "}.get(options.get("thousands") or "", options.get("thousands")),
         options.get("sheet"),
+        options.get("day_first"),
     )
     strings = [name for name, kind in (kinds or {}).items() if kind in ("category", "text")]
     source = open_source(table, query=options.get("query"), dialect=dialect, strings=strings)

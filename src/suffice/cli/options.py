@@ -183,6 +183,13 @@ def schema_options(command: F, target_required: bool = True) -> F:
             show_default="detected",
             help="Separator of thousands of numbers.",
         ),
+        click.option(
+            "--day-first/--month-first",
+            "day_first",
+            default=None,
+            show_default="detected",
+            help="What dates such as 03/04/2024 begin with.",
+        ),
     )
     return _add_options(command, options)
 

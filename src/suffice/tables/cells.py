@@ -68,6 +68,14 @@ def parse_dates(column: Any) -> Any:
     return moments.cast(pa.date32()) if len(first[0].as_py()) == len("2000-12-31") else moments
 
 
+def as_days(moments: Any) -> Any:
+    """Return timestamps as dates if all of them are midnights; else as they are."""
+    import pyarrow.compute as pc
+
+    days = moments.cast(arrow().date32(), safe=False)
+    return days if pc.all(pc.equal(days.cast(moments.type), moments)).as_py() else moments
+
+
 def missing_numbers(missing: Iterable[str]) -> list[float]:
     """Return the numbers among the strings that stand for a missing cell.
 

@@ -167,7 +167,10 @@ def _encode_column(column: Any, field: Field, first: int, missing: tuple[str, ..
 
 def _encode_dates(column: Any, field: Field, missing: tuple[str, ...]) -> list[Any]:
     kind = cell_type(column.type)
-    if kind == "name":
+    if kind == "name" and field.dates is not None:
+        column = _parse_dates(column, field, missing)
+        kind = cell_type(column.type)
+    elif kind == "name":
         column = mark_missing(arrow().table({"": column}), missing).column(0)
         kind = cell_type(column.type)
     if kind not in ("date", "moment") and column.null_count < len(column):
@@ -182,6 +185,24 @@ def _encode_dates(column: Any, field: Field, missing: tuple[str, ...]) -> list[A
         )
     time, parts = split_dates(column)
     return [time if part == "time" else _keep_used_names(*parts[part]) for part in field.parts]
+
+
+def _parse_dates(column: Any, field: Field, missing: tuple[str, ...]) -> Any:
+    """Parse strings as the dates of a field; raise for a cell that is neither a date nor missing."""
+    import pyarrow.compute as pc
+
+    assert field.dates is not None
+    moments, is_wrong = field.dates.parse(combine_chunks(column), missing)
+    if pc.any(is_wrong).as_py():
+        cell = combine_chunks(column).filter(is_wrong)[0].as_py()
+        first = {"dmy": "day", "mdy": "month", "ymd": "year"}[field.dates.order]
+        raise KindError(
+            f"column {field.name!r} has dates that begin with the {first}, but {cell!r} is none: correct the cell, "
+            "leave it empty, or give the column another kind",
+            field.name,
+            "category",
+        )
+    return moments
 
 
 def _keep_used_names(codes: npt.NDArray[np.int64], names: Sequence[str]) -> CodedColumn:
@@ -431,6 +452,8 @@ def encode_weights(column: Any, name: str, known: npt.NDArray[np.bool_], schema:
 def encode_times(column: Any, name: str, schema: Schema) -> FloatArray:
     """Return the time of each row as a number, NaN where it is missing; dates as days since 1970."""
     kind = cell_type(column.type)
+    if kind == "name" and schema.field(name).dates is not None:
+        return split_dates(_parse_dates(column, schema.field(name), schema.missing))[0]
     if kind == "name":
         column = mark_missing(arrow().table({"": column}), schema.missing).column(0)
         kind = cell_type(column.type)

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 class ReadingWarning(UserWarning):
     """Cells of a column may be read wrongly.
 
-    Commas may separate decimals or thousands, or a column of numbers has cells that are none. ``columns``, ``decimal``,
-    ``thousands`` and ``missing`` of :func:`suffice.fit` say how to read them.
+    Commas may separate decimals or thousands, days and months of dates may be swapped, or a column of numbers or dates
+    has cells that are none. ``columns``, ``decimal``, ``thousands``, ``day_first`` and ``missing`` of
+    :func:`suffice.fit` say how to read them.
     """
 
 
@@ -238,6 +239,7 @@ def fit(
     collect: bool = False,
     decimal: str | None = None,
     thousands: str | None = None,
+    day_first: bool | None = None,
     missing: Sequence[str] = (),
     **settings: Any,
 ) -> TableModel:
@@ -258,6 +260,8 @@ def fit(
     decimal, thousands, missing
         Separators of numbers that are strings, found for each column by default, and further strings that stand for a
         missing cell; see :class:`Dialect`.
+    day_first
+        Whether dates such as 03/04/2024 begin with the day, or with the month; found for each column by default.
     settings
         Further parameters of :class:`TableModel`: ``columns``, ``task``, ``folds``, ``group``, ``time``, ``weight``,
         ``positive``, ``cost``, ``threshold``, …
@@ -271,11 +275,11 @@ def fit(
     >>> model.schema_.task, bool(model.score(wine) > 0.97)
     ('classes', True)
     """
-    if collect or decimal is not None or thousands is not None or missing:
+    if collect or missing or any(each is not None for each in (decimal, thousands, day_first)):
         if isinstance(table, Source):
             raise UsageError("the table is open already: give these arguments to open_table")
         strings = [str(name) for name, kind in (settings.get("columns") or {}).items() if kind in ("category", "text")]
-        dialect = Dialect(missing=tuple(missing), decimal=decimal, thousands=thousands)
+        dialect = Dialect(missing=tuple(missing), decimal=decimal, thousands=thousands, day_first=day_first)
         table = open_table(table, dialect=dialect, strings=strings, collect=collect)
     return TableModel(model, **settings).fit(table, target, watch=watch)
 

@@ -19,6 +19,7 @@ from suffice.statistics.base import FloatArray
 from suffice.tables.arrow_arrays import from_numbers
 from suffice.tables.cells import cell_type, combine_chunks
 from suffice.tables.compact_rows import CompactRows
+from suffice.tables.date_format import DateNotation, find_date_notation
 from suffice.tables.encoding import (
     Bins,
     Block,
@@ -223,7 +224,11 @@ def scan_table(
     unread = {name: role for name, role in roles.columns.items() if name not in (kinds or {})}
     kinds = {**(kinds or {}), **dict.fromkeys(unread, "ignore")}
     schema = _infer_schema(table_scan.source, head, target, kinds, task, whole)
-    dotted = _numbers_with_point(schema, head) if table_scan.source.numbers == NumberOptions(is_text=True) else []
+    dotted = (
+        _numbers_with_point(schema, head)
+        if replace(table_scan.source.numbers, day_first=None) == NumberOptions(is_text=True)
+        else []
+    )
     if dotted:
         table_scan.source.read_as_written(dotted)
         head, whole = table_scan.head()
@@ -247,6 +252,11 @@ def scan_table(
         except KindError as error:  # the kind does not fit later rows: scan again
             if error.column in kinds:
                 raise  # the user has set the kind
+            if schema.field(error.column).dates is not None and error.column not in surveyed:
+                surveyed.add(error.column)  # a later cell is no date in the order of the first rows
+                schema = schema.with_dates(error.column, _survey_dates(table_scan.source, schema, error.column))
+                if schema.field(error.column).dates is not None:
+                    continue
             why = f"some cells are no {schema.field(error.column).kind}"
             schema = schema.with_kind(error.column, error.cure, why)
             settled.add(error.column)
@@ -352,6 +362,14 @@ def _survey_cells(source: Source, schema: Schema, error: CellError) -> Notation:
             f"those that stand for a missing cell, or {kind_cure(name, 'category')}"
         )
     return found
+
+
+def _survey_dates(source: Source, schema: Schema, name: str) -> DateNotation:
+    """Return the notation that reads all cells of a column of dates, some of which are none in the present one."""
+    counts: Counter[str] = Counter()
+    for batch in prefetch(source.batches([name])):
+        counts += count_cells(batch.column(0), schema.missing)
+    return find_date_notation(name, counts, source.numbers.day_first)
 
 
 def _revise_kinds(found: ScanResult, settled: set[str]) -> dict[str, str]:

@@ -17,7 +17,8 @@ from suffice.column_kinds import (
     infer_kind,
 )
 from suffice.model_types import KINDS, TASKS, Task
-from suffice.tables.cells import cell_type, column_cell_type, finite_numbers, known_integers, mark_missing
+from suffice.tables.cells import as_days, cell_type, column_cell_type, finite_numbers, known_integers, mark_missing
+from suffice.tables.date_format import DateFormat, DateNotation, find_date_notation, has_clear_order, may_be_dates
 from suffice.tables.errors import TableError, UsageError, kind_cure, listed, nearest
 from suffice.tables.number_format import (
     Notation,
@@ -71,6 +72,8 @@ class Field:
         Whether that reading may be wrong.
     is_code
         Whether the names are digits that begin with 0: numbers are other names.
+    dates
+        The notation of dates in a column of strings; None for columns of other types.
     """
 
     name: str
@@ -83,6 +86,7 @@ class Field:
     note: str = ""
     is_uncertain: bool = False
     is_code: bool = False
+    dates: DateFormat | None = None
 
     def features(self, taken: frozenset[str] = frozenset()) -> list[Feature]:
         """Return the features of the column; the name of a part of a date differs from all columns."""
@@ -187,13 +191,17 @@ class Schema:
             field.name
             for field in self.fields
             if field.format is not None
+            or field.dates is not None
             or (field.type == "name" and (field.kind in ("category", "text") or field.name == self.target))
         )
 
     @property
     def notes(self) -> tuple[str, ...]:
         """How the table and its columns are read, for the user, where that is not obvious."""
-        return (*self.table_notes, *(field.note for field in self.fields if field.note))
+        told = [
+            field for field in self.fields if field.kind != "ignore" or not field.dates or field.name == self.roles.time
+        ]
+        return (*self.table_notes, *(field.note for field in told if field.note))
 
     def field(self, name: str) -> Field:
         """Return a column by its name."""
@@ -215,6 +223,11 @@ class Schema:
             is_uncertain=found.is_uncertain,
             is_code=found.is_code,
         )
+        return replace(self, fields=tuple(own if each.name == name else each for each in self.fields))
+
+    def with_dates(self, name: str, found: DateNotation) -> Schema:
+        """Return the same schema with another notation of the dates of one column."""
+        own = replace(self.field(name), dates=found.format, note=found.note, is_uncertain=found.is_uncertain)
         return replace(self, fields=tuple(own if each.name == name else each for each in self.fields))
 
     def check_columns(self, names: Iterable[str], table: str, target: bool = False) -> None:
@@ -244,6 +257,7 @@ class Schema:
                     "parts": tuple(each["parts"]),
                     "truth": None if each["truth"] is None else (each["truth"][0], each["truth"][1]),
                     "format": None if each.get("format") is None else NumberFormat.from_plain(each["format"]),
+                    "dates": None if each.get("dates") is None else DateFormat.from_plain(each["dates"]),
                 }
             )
             for each in plain["fields"]
@@ -311,11 +325,16 @@ def infer_schema(
     check_options(options)
     is_named = task == "classes" or wanted.get(target) not in (None, "numeric", "count")
     notations = {name: Notation(found) for name, found in (formats or {}).items()}
+    dated: dict[str, DateNotation] = {}
     if formats is None:
-        plain = {
-            name: wanted.get(name) for name in names if name not in categorical and not (is_named and name == target)
-        }
+        inferred = [name for name in names if name not in categorical and not (is_named and name == target)]
+        dates = [name for name in inferred if name != target and wanted.get(name) in (None, "date", "ignore")]
+        dated = _find_dates(head, dates, missing, options)
+        plain = {name: wanted.get(name) for name in inferred if name not in dated}
         notations = _find_notations(head, plain, missing, options)
+    for name, days in dated.items():
+        if days.format is not None:
+            head = head.set_column(names.index(name), name, as_days(days.format.parse(head[name], missing)[0]))
     for name, found in notations.items():
         if found.format is not None and cell_type(head[name].type) == "name":
             cells, _ = found.format.parse(head[name], missing)
@@ -334,6 +353,8 @@ def infer_schema(
     for name, found in notations.items():
         if found.format is not None or found.note:
             schema = schema.with_notation(name, found)
+    for name, days in dated.items():
+        schema = schema.with_dates(name, days)
     if not schema.predictors:
         ignored = listed(f"{each.name}: {each.why}" for each in schema.ignored)
         raise TableError(
@@ -381,6 +402,24 @@ def _find_notations(
     if hint is not None:
         found = {name: find_notation(name, counts[name], options, wanted[name] is not None, hint) for name in found}
     return found
+
+
+def _find_dates(
+    head: pa.Table, names: Iterable[str], missing: tuple[str, ...], options: NumberOptions
+) -> dict[str, DateNotation]:
+    """Return the notation of columns of strings that are dates, or of which the user is told something.
+
+    Where days and months may be swapped, the order of other columns decides.
+    """
+    counts = {
+        name: count_cells(head[name], missing)
+        for name in names
+        if cell_type(head[name].type) == "name" and may_be_dates(head[name])
+    }
+    clear = {has_clear_order(cells) for cells in counts.values()} - {None}
+    hint = clear.pop() if len(clear) == 1 else None
+    found = {name: find_date_notation(name, cells, options.day_first, hint) for name, cells in counts.items()}
+    return {name: each for name, each in found.items() if each.format is not None or each.note}
 
 
 def _find_decimal(head: pa.Table, notations: Iterable[Notation], options: NumberOptions) -> str | None:

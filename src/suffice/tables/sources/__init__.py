@@ -59,7 +59,9 @@ def open_table(
     format_ = dialect or Dialect()
     source = _open(table, FileOptions(query, format_, list(strings)), collect)
     source.missing = source.missing or format_.missing
-    source.numbers = replace(source.numbers, decimal=format_.decimal, thousands=format_.thousands)
+    source.numbers = replace(
+        source.numbers, decimal=format_.decimal, thousands=format_.thousands, day_first=format_.day_first
+    )
     return source
 
 

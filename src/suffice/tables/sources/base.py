@@ -25,7 +25,7 @@ BATCH = 1 << 17
 
 @dataclass(frozen=True)
 class NumberOptions:
-    """How numbers in strings are read; None is found for each column.
+    """How numbers and dates in strings are read; None is found for each column.
 
     Parameters
     ----------
@@ -33,6 +33,8 @@ class NumberOptions:
         The decimal separator.
     thousands
         The separator of thousands; "" for none.
+    day_first
+        Whether dates begin with the day, not with the month, where both are possible.
     is_text
         Whether whole numbers may come as strings: those of delimited text, and of sheets of workbooks.
     is_typed
@@ -41,6 +43,7 @@ class NumberOptions:
 
     decimal: str | None = None
     thousands: str | None = None
+    day_first: bool | None = None
     is_text: bool = False
     is_typed: bool = False
 

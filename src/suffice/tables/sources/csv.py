@@ -35,6 +35,7 @@ _EXACT = 2**53
 #: Some integers of this many digits are not.
 _EXACT_DIGITS = 16
 _ZERO_PADDED = re.compile(r"(?<![0-9.:+T-])0[0-9]+(?![0-9.:T-])")
+_ISO_DATE = "^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?$"
 _ANONYMOUS = re.compile(r"column\d+")
 #: Encodings that DuckDB reads; files in others are converted.
 DUCKDB_ENCODINGS = ("utf-8", "utf-16", "latin-1")
@@ -72,6 +73,8 @@ class Dialect:
         The decimal separator of numbers in strings: "." or ",".
     thousands
         Their separator of thousands: ",", ".", " ", "'", or "" for none.
+    day_first
+        Whether dates such as 03/04/2024 begin with the day; False: with the month.
     sheet
         The name or number of the sheet of a workbook; by default, the only one.
     """
@@ -83,6 +86,7 @@ class Dialect:
     decimal: str | None = None
     thousands: str | None = None
     sheet: str | None = None
+    day_first: bool | None = None
 
     @property
     def missing_marks(self) -> tuple[str, ...]:
@@ -378,6 +382,9 @@ class CsvSource(DuckSource):
         self.whole = frozenset(whole)
         self._types.update(dict.fromkeys(self._long_codes([n for n in names if types[n] == "DOUBLE"]), "VARCHAR"))
         self._types.update(dict.fromkeys(whole, "DOUBLE"))
+        dates = [name for name in names if types[name] in ("DATE", "TIMESTAMP") and name not in self._types]
+        iso = self._find_columns(dates, "bool_and", _ISO_DATE) if self._may_have_other_dates() else dates
+        self._types.update(dict.fromkeys((name for name in dates if name not in iso), "VARCHAR"))
         self._types.update(dict.fromkeys(self._infinite([n for n in names if types[n] == "VARCHAR"]), "DOUBLE"))
         if self._types:
             self._update_view()
@@ -417,6 +424,11 @@ class CsvSource(DuckSource):
         self._types = types
         self._update_view()
         return [name for name, is_found in zip(names, found, strict=True) if is_found]
+
+    def _may_have_other_dates(self) -> bool:
+        """Whether dates may be written in another way than 2024-12-31."""
+        formats = [(self._found or {}).get(name) or "" for name in ("dateformat", "timestampformat")]
+        return self._found is None or any(each and not each.startswith("%Y-%m-%d") for each in formats)
 
     def _has_short_numbers(self) -> bool:
         """Whether no number of the table has more digits than a float holds exactly, if a look at the text tells."""

@@ -42,7 +42,7 @@ def open_workbooks(name: str, files: Sequence[str], sheet: str, dialect: Dialect
         notes += [note] if note else []
     names = list(dict.fromkeys(column for _, columns in parts for column in columns))
     lengths = [len(next(iter(columns.values()), [])) for _, columns in parts]
-    options = NumberOptions(dialect.decimal, dialect.thousands, is_text=True, is_typed=True)
+    options = NumberOptions(dialect.decimal, dialect.thousands, dialect.day_first, is_text=True, is_typed=True)
     frame = arrow().table(
         {
             column: _to_arrow(

@@ -1,0 +1,140 @@
+"""Dates as people and programs write them: the order of day and month, times, marks of missing cells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+
+import suffice
+from suffice.tables import TableError, TableModel
+from suffice.tables.model import ReadingWarning
+from tests.cli.command import done
+from tests.tables.tables_data import kinds
+
+DAYS = pd.date_range("2023-01-05", periods=300, freq="D")
+#: Days that are months, too: nobody can tell in which order they are written.
+OPEN = pd.to_datetime([f"2023-{1 + row // 12 % 12:02}-{1 + row % 12:02}" for row in range(300)])
+
+
+def table(days: pd.DatetimeIndex = DAYS, form: str | None = None) -> pd.DataFrame:
+    x = np.random.default_rng(0).normal(size=len(days)).round(3)
+    cells = (days.date if (days == days.normalize()).all() else days) if form is None else days.strftime(form)
+    return pd.DataFrame({"day": cells, "x": x, "y": np.where(days.month + x < 6, "early", "late")})
+
+
+def csv(frame: pd.DataFrame, path: Path) -> Path:
+    frame.to_csv(path, index=False, sep=";")
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "frame", "duckdb"])
+@pytest.mark.parametrize(
+    "form",
+    ["%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m/%d/%y", "%d-%b-%y", "%B %d, %Y", "%d %b %Y", "%Y/%m/%d"],
+)
+def test_dates_of_other_countries_give_the_model_of_dates(form: str, kind: str, tmp_path: Path) -> None:
+    frame = table(form=form)
+    source: object = frame
+    if kind == "csv":
+        source = csv(frame, tmp_path / "a.csv")
+    if kind == "duckdb":
+        with duckdb.connect(str(tmp_path / "a.duckdb")) as connection:
+            connection.sql("create table t as from frame")
+        source = f"{tmp_path / 'a.duckdb'}::t"
+    model = suffice.fit(source, "y", "nb")
+    assert kinds(model)["day"] == "date"
+    expected = suffice.fit(table(), "y", "nb")
+    np.testing.assert_array_equal(model.predict_proba(source), expected.predict_proba(table()))
+    np.testing.assert_array_equal(model.predict_proba(table()), expected.predict_proba(table()))
+    model.save(tmp_path / "m.suffice")
+    assert suffice.load(tmp_path / "m.suffice").schema_ == model.schema_
+
+
+@pytest.mark.parametrize("form", ["%m/%d/%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%m/%d/%Y %I:%M %p", "%d-%b-%Y %H:%M:%S.%f"])
+def test_times_may_follow_dates(form: str, tmp_path: Path) -> None:
+    moments = DAYS + pd.to_timedelta(np.arange(300) * 37 % 1440, unit="min")
+    model = suffice.fit(csv(table(moments, form), tmp_path / "a.csv"), "y", "nb")
+    expected = suffice.fit(table(moments), "y", "nb")
+    assert [each.name for each in model.schema_.features] == [each.name for each in expected.schema_.features]
+    np.testing.assert_array_equal(model.predict_proba(table(moments, form)), expected.predict_proba(table(moments)))
+
+
+def test_days_that_may_be_months_are_reported_and_can_be_set(tmp_path: Path) -> None:
+    path = csv(table(OPEN, "%m/%d/%Y"), tmp_path / "a.csv")
+    message = r"'01/02/2023' is read as 1 February 2023, and may be 2 January 2023: if so, give --month-first"
+    with pytest.warns(ReadingWarning, match=message):
+        suffice.fit(path, "y", "nb")
+    expected = suffice.fit(table(OPEN), "y", "nb").predict_proba(table(OPEN))
+    model = suffice.fit(path, "y", "nb", day_first=False)
+    np.testing.assert_array_equal(model.predict_proba(path), expected)
+    ran = done("fit", path, "-t", "y", "-m", "nb", "--month-first", "-o", tmp_path / "m", "--json")
+    assert ran.json["notes"] == ["column 'day': dates that begin with the month: '01/02/2023' is 2 January 2023"]
+    np.testing.assert_array_equal(suffice.load(tmp_path / "m").predict_proba(path), expected)
+
+
+def test_other_columns_and_first_days_of_months_tell_the_order() -> None:
+    months = pd.date_range("2010-01-01", periods=300, freq="MS")
+    for frame in (table(OPEN, "%m/%d/%Y").assign(due=DAYS.strftime("%m/%d/%Y")), table(months, "%m/%d/%Y")):
+        model = suffice.fit(frame, "y", "nb")
+        assert not any(field.is_uncertain for field in model.schema_.fields)
+        assert model.schema_.field("day").dates.order == "mdy"
+
+
+def test_predictions_read_dates_in_the_order_of_the_fit(tmp_path: Path) -> None:
+    model = suffice.fit(csv(table(form="%m/%d/%Y"), tmp_path / "a.csv"), "y", "nb")
+    rows = table(pd.to_datetime(["2023-03-04", "2023-04-03"]))
+    later = csv(rows.assign(day=["03/04/2023", "04/03/2023"]), tmp_path / "b.csv")
+    np.testing.assert_array_equal(model.predict_proba(later), model.predict_proba(rows))
+    np.testing.assert_array_equal(model.predict_proba(csv(rows, tmp_path / "c.csv")), model.predict_proba(rows))
+    with pytest.raises(TableError, match="dates that begin with the month, but '31/12/2023' is none"):
+        model.predict(rows.assign(day="31/12/2023"))
+
+
+def test_dates_of_another_notation_than_iso_at_the_fit_are_refused(tmp_path: Path) -> None:
+    model = suffice.fit(csv(table(), tmp_path / "a.csv"), "y", "nb")
+    with pytest.raises(TableError, match="'05/01/2023' is not: write dates as 2024-12-31"):
+        model.predict(csv(table(form="%d/%m/%Y"), tmp_path / "b.csv"))
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y"])
+def test_marks_and_stray_strings_among_dates_are_missing(form: str, tmp_path: Path) -> None:
+    frame = table(form=form)
+    frame.loc[::10, "day"] = "n/a"
+    frame.loc[[5, 7], "day"] = "soon"
+    with pytest.warns(
+        ReadingWarning, match=r"'n/a' is missing; 2 of 270 cells \(0.74 %\) are no dates \('soon'\), and"
+    ):
+        model = TableModel("nb").fit(csv(frame, tmp_path / "a.csv"), "y")
+    assert kinds(model)["day"] == "date"
+    assert model.description_.known()["day.month"].sum() == 268
+    assert len(model.predict(frame)) == 300
+
+
+def test_days_that_do_not_exist_are_no_dates() -> None:
+    frame = table(form="%d/%m/%Y")
+    frame.loc[3, "day"] = "31/02/2023"
+    with pytest.warns(ReadingWarning, match=r"no dates \('31/02/2023'\)"):
+        suffice.fit(frame, "y", "nb")
+
+
+def test_many_cells_that_are_no_dates_are_reported() -> None:
+    frame = table(form="%d/%m/%Y")
+    frame.loc[::3, "day"] = "later"
+    with pytest.warns(ReadingWarning, match=r"100 of 300 cells \(33 %\) are no dates"):
+        assert kinds(suffice.fit(frame, "y", "nb"))["day"] == "category"
+
+
+def test_a_day_that_comes_late_tells_the_order(tmp_path: Path) -> None:
+    frame = pd.concat([table(OPEN, "%m/%d/%Y")] * 170 + [table(form="%m/%d/%Y")])
+    model = suffice.fit(csv(frame, tmp_path / "a.csv"), "y", "nb")
+    assert model.schema_.field("day").dates.order == "mdy"
+
+
+def test_rows_are_held_out_by_dates_of_other_countries(tmp_path: Path) -> None:
+    path = csv(table(form="%d.%m.%Y"), tmp_path / "a.csv")
+    found = suffice.fit(path, "y", "nb", time="day").candidates_[0].loss
+    assert found == pytest.approx(suffice.fit(table(), "y", "nb", time="day").candidates_[0].loss, rel=1e-9)
