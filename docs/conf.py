@@ -33,7 +33,8 @@ html_theme = "pydata_sphinx_theme"
 html_title = "suffice"
 html_theme_options = {
     "footer_end": [],
-    "header_links_before_dropdown": 12,
+    "header_links_before_dropdown": 13,
+    "navbar_persistent": ["search-button"],
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc", "sg_download_links"],
     "show_prev_next": True,
