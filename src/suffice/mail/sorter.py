@@ -319,8 +319,15 @@ class _Run:
                     continue
                 if identity in copies:
                     self._examine(*copies[identity])
+                elif self._has_new_mail():
+                    # It may have been moved to the inbox after that was listed: the next run finds out.
+                    folder.vanished = {key: name for key, name in folder.vanished.items() if name != identity}
                 elif not self.dry_run:
                     self.ledger.set_folder(identity, "")  # if it is delivered again, it is new
+
+    def _has_new_mail(self) -> bool:
+        """Return whether mail has arrived in the inbox since it was listed."""
+        return any("T" not in entry.flags and entry.key not in self.inbox.entries for entry in self.box.entries())
 
     def _examine(self, folder: Folder, entry: Entry) -> None:
         """Find out how a message came to its folder, and act on it."""

@@ -13,6 +13,7 @@ import pytest
 
 from suffice.mail import MailFilter
 from suffice.mail.imap import folders, ledger
+from suffice.mail.mailboxes import Entry
 from tests.cli.command import done, refused, suffice
 from tests.mail.imap.dovecot import CuttingProxy, Dovecot, User
 from tests.mail.imap.test_sort import FULL, NO_MOVE, PLAIN, ham, sort, spam, validity
@@ -310,6 +311,54 @@ def shuffle_mail(user: User, stop: threading.Event) -> None:
             uids = client.search("UNDELETED")
             if uids:
                 client._imap.uid("MOVE", str(chance.choice(uids)), target)  # noqa: SLF001
+
+
+def test_a_message_that_the_server_cannot_read_is_skipped_and_the_others_are_not(
+    ann: User, mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from imapclient import IMAPClient
+    from imapclient.exceptions import IMAPClientError
+
+    fetch = IMAPClient.fetch
+
+    def fail(self: IMAPClient, uids: list[int], what: list[str]) -> object:
+        if 2 in uids and "BODY.PEEK[]" in what[0]:
+            raise IMAPClientError("fetch failed: [SERVERBUG] Internal error")
+        return fetch(self, uids, what)
+
+    ann.deliver(*SPAM)
+    monkeypatch.setattr(IMAPClient, "fetch", fail)
+    words = ("--json", "--filter", mine, *ann.options)
+    learned = done("mail", "learn", ann.address(), "--spam", *words).json
+    assert (learned["learned"], [each["where"][-6:] for each in learned["skipped"]]) == (2, [";UID=2"])
+    found = done("mail", "sort", ann.address(), *words).json
+    assert (len(found["moved"]), [each["where"] for each in found["skipped"]]) == (2, ["INBOX;UID=2"])
+    assert "[SERVERBUG]" in found["skipped"][0]["why"]
+
+
+def test_a_message_that_is_moved_back_after_the_inbox_was_listed_is_learned_by_the_next_run(
+    ann: User, mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann.deliver(*SPAM)
+    sort(ann, mine)
+    listed, targets = folders.ImapFolder.entries, iter(["INBOX"])
+
+    def entries(self: folders.ImapFolder) -> list[Entry]:
+        found = listed(self)
+        for target in targets:
+            ann.move(SPAM[0], "Junk", target)
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(folders.ImapFolder, "entries", entries)
+        assert sort(ann, mine)["learned"] == []
+    found = sort(ann, mine)
+    assert ([each["class"] for each in found["learned"]], found["moved"]) == (["ham"], [])
+    ann.move(SPAM[1], "Junk", "Trash")
+    assert sort(ann, mine)["learned"] == []
+    ann.deliver(SPAM[1])  # again: it did not come from the spam folder
+    found = sort(ann, mine)
+    assert (found["learned"], len(found["moved"]) + found["kept"]) == ([], 1)
 
 
 @pytest.mark.parametrize("extensions", [FULL, NO_MOVE], ids=["move", "no move"])

@@ -66,7 +66,7 @@ class ImapConnection:
         self._selected: str | None = None
         self._folders: dict[str, tuple[frozenset[str], str]] | None = None
         #: Names of folders that are not valid in modified UTF-7.
-        self.malformed: list[str] = []
+        self.malformed: set[str] = set()
         self._has_news = False  # whether a change was reported before IDLE began
         try:
             context = ssl.create_default_context(cafile=ca_file)
@@ -163,7 +163,7 @@ class ImapConnection:
                 try:
                     decoded = _decode_name(name)
                 except ValueError:
-                    self.malformed.append(ascii(name)[2:-1])
+                    self.malformed.add(ascii(name)[2:-1])
                     continue
                 words = frozenset(each.decode().lower() for each in attributes)
                 before, _ = self._folders.get(decoded, (frozenset[str](), ""))

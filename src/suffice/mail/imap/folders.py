@@ -6,12 +6,13 @@ import errno
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from suffice.mail.batch_learning import split_batches
 from suffice.mail.imap.connection import ImapConnection, Selected
 from suffice.mail.imap.errors import RequestError
-from suffice.mail.mailboxes import LIMIT, Entry, Message, MessageGoneError, Skipped
+from suffice.mail.mailboxes import LIMIT, Entry, Message, MessageGoneError, Skipped, describe_os_error
 
 #: Messages whose sizes are fetched at once; messages that are fetched at once, and bytes of them, at most.
 SIZES, BATCH, BATCH_BYTES = 1000, 256, 1 << 24
@@ -51,6 +52,7 @@ class ImapFolder:
         self.progress: Callable[[int, int], object] | None = None
         self._state: Selected | None = None
         self._seen: Selected | None = None  # the present state, if it is known before the folder is selected
+        self._reported: set[str] = set()  # folders whose names are malformed
         self._states: dict[str, Selected] = {}  # of folders that are about to be listed
         self._entries: list[Entry] = []
         self._size: tuple[Selected | None, int] | None = None
@@ -141,7 +143,7 @@ class ImapFolder:
         found = self._fetch(entries, "RFC822.SIZE")
         return {key: each[b"RFC822.SIZE"] for key, each in found.items() if b"RFC822.SIZE" in each}
 
-    def read(self, entry: Entry, limit: int = LIMIT) -> Message | Skipped:
+    def read(self, entry: Entry, limit: int = LIMIT) -> Message:
         """Return a message, cut at the limit.
 
         Raises
@@ -151,11 +153,11 @@ class ImapFolder:
         """
         while entry.key not in self._fetched and (batch := next(self._announced, None)) is not None:
             if entry in batch:
-                self._fetched = self.fetch_texts(batch)
+                with suppress(RequestError):  # some servers refuse all if one is damaged; they are fetched one by one
+                    self._fetched = self.fetch_texts(batch)
                 break
-        else:
-            if entry.key not in self._fetched:
-                self._fetched |= self.fetch_texts([entry])
+        if entry.key not in self._fetched:
+            self._fetched |= self.fetch_texts([entry])
         data = self._fetched.pop(entry.key, None)
         if data is None:
             raise MessageGoneError(errno.ENOENT, "another program moved or deleted the message", entry.path)
@@ -181,11 +183,16 @@ class ImapFolder:
     def messages(self, limit: int = LIMIT) -> Iterator[Message | Skipped]:
         """Return the messages that are not marked as deleted."""
         entries = [entry for entry in self.entries() if "T" not in entry.flags]
-        for batch in self._plan(entries):
-            texts = self.fetch_texts(batch)
-            for entry in batch:
-                if entry.key in texts:
-                    yield Message(texts[entry.key][:limit], f"{self.connection.address};UID={_uid(entry)}")
+        self.prefetch(entries)
+        for entry in entries:
+            where = f"{self.connection.address};UID={_uid(entry)}"
+            try:
+                message = self.read(entry, limit)
+                yield message._replace(where=where)
+            except MessageGoneError:
+                pass
+            except RequestError as error:  # some servers cannot read a message that is damaged
+                yield Skipped(where, describe_os_error(error))
 
     def size(self) -> int | None:
         """Return the size of all messages."""
@@ -328,10 +335,11 @@ class ImapFolder:
 
     def folders(self, targets: Iterable[str] = ()) -> dict[str, str]:
         """Return the other folders, without views of all mail, sent and deleted mail, and drafts."""
+        self.connection.forget_folders()  # the user may have created one
         known = self.connection.folders()
         why = "its name is not valid in modified UTF-7: rename the folder"
-        self.skipped = [Skipped(name, why) for name in self.connection.malformed]
-        self.connection.malformed = []
+        self.skipped = [Skipped(name, why) for name in sorted(self.connection.malformed - self._reported)]
+        self._reported |= self.connection.malformed
         self._states = self.connection.read_states()
         return {
             _OTHER_INBOX if name == "INBOX" else name: name

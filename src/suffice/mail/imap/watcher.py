@@ -50,7 +50,6 @@ def watch_imap_folder(
                     box = ImapFolder(connection, connection.resolve(connection.address.folder))
                     while not stop.is_set():
                         before = box.state()
-                        connection.forget_folders()  # the user may have created one
                         on_change(box)
                         failures = refusals = 0
                         if box.state() == before:
