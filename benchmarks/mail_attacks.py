@@ -23,8 +23,8 @@ import numpy as np
 
 from benchmarks.mail_corpora import Bogofilter, LabelledMail, mean_and_margin, read_corpus
 from suffice import _native
-from suffice.mail.features import available_cores, extract_features, token_count
-from suffice.mail.verdict import discount, make_verdict
+from suffice.mail.features import available_cores, extract_features
+from suffice.mail.verdict import make_verdict
 
 RESULTS = Path(__file__).with_name("mail_attacks.md")
 LEARNED, VICTIMS, WORDS = 4000, 150, 400
@@ -131,11 +131,7 @@ class Suffice:
         """Return the verdict on each message."""
         features = extract_features(messages, available_cores())
         totals = self.state.scores(features, available_cores())
-        factors = (discount(token_count(features, i), self.counts) for i in range(len(messages)))
-        return [
-            make_verdict([factor * total], ("ham", "spam"), counts=self.counts).label
-            for factor, total in zip(factors, totals, strict=True)
-        ]
+        return [make_verdict([total], ("ham", "spam"), counts=self.counts).label for total in totals]
 
 
 def main() -> None:

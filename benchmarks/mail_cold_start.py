@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from benchmarks.mail_corpora import NAMES, Bogofilter, LabelledMail, read_corpus
 from suffice import _native
-from suffice.mail.verdict import discount, make_verdict
+from suffice.mail.verdict import make_verdict
 
 RESULTS = Path(__file__).with_name("mail_cold_start.md")
 #: Learned ham and spam.
@@ -45,7 +45,7 @@ def judge(
         state.rate(name, value)
     state.learn_all(mail.features, learned, [int(mail.spam[i]) for i in learned], 1.0, 0)
     counts = dict(zip(("ham", "spam"), state.messages, strict=True))
-    scores = [discount(mail.tokens[i], counts) * state.score(mail.features, i)[0][0] for i in judged]
+    scores = [state.score(mail.features, i)[0][0] for i in judged]
     verdicts = [make_verdict([score], ("ham", "spam"), counts=counts, anyway=True) for score in scores]
     return [verdict.label for verdict in verdicts], scores
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from benchmarks.papers.data import unpacked
 from suffice import _native
 from suffice.mail.evaluation import read_indexed
-from suffice.mail.features import available_cores, extract_features, token_count
+from suffice.mail.features import available_cores, extract_features
 
 #: The corpora by name: raw mail of SpamAssassin in the order of its index, and texts of Enron in order of arrival.
 NAMES = ("spamassassin", "enron1", "enron2", "enron3")
@@ -35,11 +35,6 @@ class LabelledMail:
     def features(self) -> _native.mail.Letters:
         """The features of all messages."""
         return extract_features(self.messages, available_cores())
-
-    @cached_property
-    def tokens(self) -> list[int]:
-        """The number of distinct tokens of each message."""
-        return [token_count(self.features, i) for i in range(len(self))]
 
 
 def read_corpus(name: str) -> LabelledMail:

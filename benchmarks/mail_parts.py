@@ -17,7 +17,7 @@ import numpy.typing as npt
 from benchmarks.mail_corpora import NAMES, LabelledMail, mean_and_margin, read_corpus
 from suffice import _native
 from suffice.mail.outcome import Outcome
-from suffice.mail.verdict import CUTS, discount
+from suffice.mail.verdict import CUTS
 
 RESULTS = Path(__file__).with_name("mail_parts.md")
 #: Parts in the order of their scores; the combination is what a verdict takes.
@@ -43,13 +43,9 @@ def replay(mail: LabelledMail, order: list[int], rates: dict[str, float]) -> npt
     for name, value in rates.items():
         state.rate(name, value)
     scores = np.empty((len(order), len(PARTS)))
-    counts = {"ham": 0.0, "spam": 0.0}
     for row, i in zip(scores, order, strict=True):
         row[:] = state.score(mail.features, i)[0]
-        row[0] *= discount(mail.tokens[i], counts)
-        label = int(mail.spam[i])
-        state.learn(mail.features, i, label, 1.0, 0, 1)
-        counts["spam" if label else "ham"] += 1
+        state.learn(mail.features, i, int(mail.spam[i]), 1.0, 0, 1)
     return scores
 
 

@@ -205,6 +205,14 @@ void bind_mail(nb::module_& module) {
                  return names;
              })
         .def("grams", [](const Letters& self, std::size_t i) { return features_of(self, i).grams; })
+        .def("header_grams", [](const Letters& self, std::size_t i) { return features_of(self, i).header_grams; })
+        .def("origins",
+             [](const Letters& self, std::size_t i) {
+                 static constexpr const char* names[] = {"body", "header", "server"};
+                 std::vector<std::string> all;
+                 for (const Token& token : features_of(self, i).tokens) all.emplace_back(names[place(token.origin)]);
+                 return all;
+             })
         .def("trouble",
              [](const Letters& self, std::size_t i) {
                  nb::list all;
@@ -233,7 +241,9 @@ void bind_mail(nb::module_& module) {
                  const std::pair<const char*, double*> all[] = {
                      {"strength", &r.strength}, {"power", &r.power},     {"tokens", &r.tokens}, {"grams", &r.grams},
                      {"mixing", &r.mixing},     {"start", &r.start},     {"certain", &r.certain}, {"few", &r.few},
-                     {"balance", &r.balance},   {"most", &r.most}};
+                     {"balance", &r.balance},   {"most", &r.most},
+                     {"conflict", &r.conflict}, {"scale", &r.scale},     {"scarcity", &r.scarcity},
+                     {"imbalance", &r.imbalance}, {"novelty", &r.novelty}};
                  for (const auto& [known, place] : all) {
                      if (name == known) return void(*place = value);
                  }
@@ -319,17 +329,25 @@ void bind_mail(nb::module_& module) {
                  if (column >= read.columns()) throw nb::index_error("there is no such column");
                  return read.contributions(features_of(letters, i), column);
              })
-        .def("lines",
-             [](const State& self, const nb::bytes& raw, std::size_t column) {
+        .def("intercept",
+             [](const State& self, const Letters& letters, std::size_t i, std::size_t column) {
                  Filter read = self.filter();
                  if (column >= read.columns()) throw nb::index_error("there is no such column");
+                 return read.intercept(features_of(letters, i), column);
+             })
+        .def("lines",
+             [](const State& self, const Letters& letters, std::size_t i, const nb::bytes& raw, std::size_t column) {
+                 Filter read = self.filter();
+                 if (column >= read.columns()) throw nb::index_error("there is no such column");
+                 const Origins factors = read.factors(features_of(letters, i), column);
                  std::vector<std::pair<std::string_view, double>> lines;
                  Extractor extract;
                  const std::string_view all = view_of(raw);
-                 extract.each_gram(all.substr(find_head(all).begin), [&](std::string_view line, std::uint32_t gram) {
+                 const auto add = [&](std::string_view line, std::uint32_t gram, Origin origin) {
                      if (lines.empty() || lines.back().first.data() != line.data()) lines.emplace_back(line, 0.0);
-                     lines.back().second += read.of_gram(gram, column);
-                 });
+                     lines.back().second += factors[place(origin)] * read.of_gram(gram, column);
+                 };
+                 extract.each_gram(all.substr(find_head(all).begin), add);
                  nb::list told;
                  for (const auto& [line, part] : lines) told.append(nb::make_tuple(str_of(line), part));
                  return told;

@@ -23,16 +23,23 @@ inline constexpr std::size_t kGramBytes = 3500;   // of the raw message that are
 inline constexpr std::size_t kTokens = 8192;      // distinct ones of a message; those that come later are left out
 inline constexpr std::size_t kLongest = 30;       // bytes of a word that is kept as it is
 
+// Where in a message something was seen first: in the body; in a field of the header, which anybody may have written; or in
+// a field that the recipient's server added on top of all others.
+enum class Origin : std::uint8_t { body, header, server };
+inline constexpr std::size_t kOrigins = 3;
+
 struct Token {
     std::uint64_t hash;
     std::uint32_t begin, size;  // of its name, within Features::names
+    Origin origin = Origin::body;
 };
 
 // The distinct tokens and grams of a message.
 struct Features {
     std::string names;
     std::vector<Token> tokens;          // in order of first sight
-    std::vector<std::uint32_t> grams;   // places in the table of weights
+    std::vector<std::uint32_t> grams;   // places in the table of weights, in order of first sight
+    std::size_t header_grams = 0;       // how many of the first were seen in the header; unknown if unpacked from a journal
     bool more = false;                  // there were more tokens than are kept
 
     std::string_view name(const Token& token) const {
@@ -48,15 +55,18 @@ public:
         features_.names.reserve(8192);
         features_.tokens.reserve(512);
         seen_.clear();
+        const auto received = [](const Piece& piece) { return piece.kind == Kind::header && piece.name == "received"; };
+        above_ = std::any_of(pieces.begin(), pieces.end(), received);
         for (const Piece& piece : pieces) {
             if (features_.more) break;
+            origin_ = piece.kind == Kind::header ? origin(piece.name) : Origin::body;
             read(piece);
         }
         cut(told(raw), [](std::size_t, std::uint32_t) {});
         return std::move(features_);
     }
 
-    // Calls each(line, gram) for every gram of a message, with the line on which it first begins.
+    // Calls each(line, gram, origin) for every gram of a message, with the line on which it first begins.
     template <class Each>
     void each_gram(std::string_view raw, Each&& each) {
         const std::string_view text = told(raw);
@@ -64,7 +74,7 @@ public:
         cut(text, [&](std::size_t at, std::uint32_t gram) {
             const std::size_t before = at == 0 ? text.npos : text.rfind('\n', at - 1);
             const std::size_t begin = before == text.npos ? 0 : before + 1;
-            each(text.substr(begin, text.find('\n', at) - begin), gram);
+            each(text.substr(begin, text.find('\n', at) - begin), gram, gram_origin(at));
         });
     }
 
@@ -95,6 +105,18 @@ private:
             "status", "x-status", "x-keywords", "x-uid", "x-mozilla-status", "x-mozilla-status2", "x-mozilla-keys",
             "content-length", "lines", "x-bogosity", "x-evolution", "x-imap"};
         return name.substr(0, 9) == "x-suffice" || std::find(kIgnored.begin(), kIgnored.end(), name) != kIgnored.end();
+    }
+
+    // The recipient's server adds the fields down to the first Received, but the sender chose what Return-Path says. Fields
+    // that describe the body belong to it.
+    Origin origin(std::string_view name) {
+        if (name.substr(0, 8) == "content-" || name.substr(0, 5) == "part-" || name.substr(0, 6) == "inner-" ||
+            name == "mime-version") {
+            return Origin::body;
+        }
+        const bool server = above_ && name != "return-path";
+        above_ = above_ && name != "received";
+        return server ? Origin::server : Origin::header;
     }
 
     void header(const std::string& name, std::string_view text) {
@@ -262,7 +284,7 @@ private:
         if (!seen_.add(hash)) return;
         const auto begin = static_cast<std::uint32_t>(features_.names.size());
         features_.names.append(name_);
-        features_.tokens.push_back({hash, begin, static_cast<std::uint32_t>(name_.size())});
+        features_.tokens.push_back({hash, begin, static_cast<std::uint32_t>(name_.size()), origin_});
         features_.more = features_.tokens.size() >= kTokens;
     }
 
@@ -287,6 +309,7 @@ private:
     std::string_view told(std::string_view raw) {
         told_.clear();
         bool head = true, skipping = false;
+        header_end_ = kGramBytes;
         while (!raw.empty() && told_.size() < kGramBytes) {
             const std::string_view line = raw.substr(0, std::min(raw.find('\n'), raw.size() - 1) + 1);
             raw.remove_prefix(line.size());
@@ -294,6 +317,7 @@ private:
                 const std::size_t colon = line.substr(0, 80).find(':');
                 head = colon != line.npos;
                 if (head) lower(line.substr(0, colon));
+                if (!head) header_end_ = std::min(header_end_, told_.size());
                 skipping = head && (ignored(lowered_) || is_date_field(lowered_));
             }
             if (skipping) continue;
@@ -329,17 +353,24 @@ private:
             const std::uint64_t bit = std::uint64_t(1) << gram % 64;
             if (word & bit) continue;
             word |= bit;
+            if (gram_origin(i - 3) == Origin::header) ++features_.header_grams;
             grams.push_back(gram);
             found(i - 3, gram);
         }
         for (const std::uint32_t gram : grams) met_[gram / 64] = 0;
     }
 
+    // The origin of a gram that begins at a byte of told_.
+    Origin gram_origin(std::size_t at) const { return at < header_end_ ? Origin::header : Origin::body; }
+
     static std::uint32_t place(std::uint32_t four) {
         return static_cast<std::uint32_t>(text::mixed(four) >> (64 - kGramBits));
     }
 
     Features features_;
+    Origin origin_ = Origin::body;  // of the tokens of the piece that is being read
+    bool above_ = false;            // whether a Received field comes at or below the field that is being read
+    std::size_t header_end_ = 0;    // end of the header within told_
     Seen seen_{2048};
     std::string tag_, name_, lowered_, long_, told_, seen_text_, undated_;
     std::vector<std::uint64_t> met_ = std::vector<std::uint64_t>(kGrams / 64);

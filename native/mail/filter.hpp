@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <vector>
@@ -23,6 +24,12 @@ struct Rates {
     double certain = 100;    // the same for the weights of the three
     double balance = 3;      // messages of all else that weigh, in a step, at most as much as one of spam
     double most = 1.0986;    // log-odds that one token adds at most: 3 to 1, where the cut for spam asks 9 to 1
+    double scale = 0.9;          // log-odds are divided by scale (1 + scarcity / m) r^imbalance (1 + u)^novelty, and by 1 at
+    double scarcity = 2;         // least, where m messages of the rarer side, spam or all else, were learned, r of spam for
+    double imbalance = 1 / 16.;  // each one of all else, and u tokens of the message were never seen: see divisor()
+    double novelty = 1 / 6.;
+    double conflict = 4;     // what the log-odds of ham by the header, times those of spam by the rest, are at most; and of
+                             // ham by the body, times those of spam by the header
 };
 
 // The log-odds of one class against the others, and their parts.
@@ -53,6 +60,10 @@ struct Mix {
 
 inline double sigmoid(double z) { return z >= 0 ? 1 / (1 + std::exp(-z)) : std::exp(z) / (1 + std::exp(z)); }
 
+using Origins = std::array<double, kOrigins>;  // a number for each origin
+
+inline std::size_t place(Origin origin) { return static_cast<std::size_t>(origin); }
+
 // A memory, and the weight of a message that is learned now.
 struct Layer {
     const Memory* memory;
@@ -79,24 +90,37 @@ public:
         find(features, own);
         std::vector<Score> scores(columns());
         for (std::size_t c = 0; c < scores.size(); ++c) {
-            Score& score = scores[c];
-            read_tokens(features, c, score);
-            score.grams = gram_sum(features, c);
-            score.total = mix_.of(c)[2] * score.grams + mix_.of(c)[3];
-            for (const double part : parts_) score.total += part;
+            const Origins sums = read(features, c, scores[c]), shares = shares_of(sums, c);
+            scores[c].total = std::inner_product(sums.begin(), sums.end(), shares.begin(), mix_.of(c)[3]) / divisor();
         }
         return scores;
     }
 
     // What each token adds to the log-odds of a column's class. The grams and the constant add the rest.
     std::vector<double> contributions(const Features& features, std::size_t column) {
-        find(features);
-        Score score;
-        read_tokens(features, column, score);
+        const Origins counted = factors(features, column);
+        for (std::size_t t = 0; t < parts_.size(); ++t) parts_[t] *= counted[place(features.tokens[t].origin)];
         return parts_;
     }
 
-    // What a gram adds to the log-odds of a column's class.
+    // What the evidence of each origin is multiplied by: its share that counts, over the divisor.
+    Origins factors(const Features& features, std::size_t column) {
+        find(features);
+        Score score;
+        Origins counted = shares_of(read(features, column, score), column);
+        for (double& each : counted) each /= divisor();
+        return counted;
+    }
+
+    // What the constant adds to the log-odds of a column's class.
+    double intercept(const Features& features, std::size_t column) {
+        find(features);
+        Score score;
+        read(features, column, score);
+        return mix_.of(column)[3] / divisor();
+    }
+
+    // What a gram adds to the log-odds of a column's class, before the factor of its origin.
     double of_gram(std::uint32_t gram, std::size_t column) const {
         double all = 0;
         for (const Layer& layer : layers_) all += part(*layer.memory, layer.memory->gram_weights, gram, column);
@@ -169,15 +193,28 @@ private:
 
     // The log-odds of a column's class that a token speaks for. With n sightings, of which a share p would be of this class
     // had it as many messages as all others together, they are (s/2 + n p) to (s/2 + n (1 - p)).
-    double odds(std::size_t token, std::size_t column) const {
+    double odds(std::size_t token, std::size_t column) {
         const std::size_t mine = class_of(column);
         double own = 0, others = 0;
         for (std::size_t k = 0; k < classes_; ++k) (k == mine ? own : others) += count(token, k);
-        if (!(own + others > 0)) return 0;
+        if (!(own + others > 0)) {
+            ++unseen_;
+            return 0;
+        }
         const double here = own / std::max(messages_[mine], 1.0), there = others / std::max(total_ - messages_[mine], 1.0);
         const double fewest = least(column), n = std::min(own, here * fewest) + std::min(others, there * fewest);
         const double p = here / (here + there), half = rates_.strength / 2;
         return std::log((half + n * p) / (half + n * (1 - p)));
+    }
+
+    // Tokens of a message are dependent, so that its evidence is less than their sum; it is less the more of the message is
+    // new, since mail of an unknown kind, such as a first newsletter, looks like spam; and the fewer messages were learned.
+    // Where much more spam was learned, what is unknown is ham.
+    double divisor() const {
+        const double spam = std::max(messages_[kSpam], 1.0), rest = std::max(total_ - messages_[kSpam], 1.0);
+        const double all = rates_.scale * (1 + rates_.scarcity / std::min(spam, rest)) *
+                           std::pow(spam / rest, rates_.imbalance) * std::pow(1 + static_cast<double>(unseen_), rates_.novelty);
+        return std::max(1.0, all);
     }
 
     std::size_t class_of(std::size_t column) const { return classes_ == 2 ? 1 : column; }
@@ -207,6 +244,7 @@ private:
         const std::size_t tokens = features.tokens.size();
         parts_.resize(tokens);
         double loud = 0;
+        unseen_ = 0;
         for (std::size_t t = 0; t < tokens; ++t) {
             const double l = odds(t, column), u = loudness(l);
             parts_[t] = l * u;
@@ -222,13 +260,42 @@ private:
         }
     }
 
-    double gram_sum(const Features& features, std::size_t column) const {
+    double gram_sum(const Features& features, std::size_t first, std::size_t last, std::size_t column) const {
         double all = 0;
         for (const Layer& layer : layers_) {
             const Memory& memory = *layer.memory;
-            for (const std::uint32_t gram : features.grams) all += part(memory, memory.gram_weights, gram, column);
+            for (std::size_t i = first; i < last; ++i) all += part(memory, memory.gram_weights, features.grams[i], column);
         }
         return all;
+    }
+
+    // Scores tokens and grams; returns the log-odds of a column's class by each origin.
+    Origins read(const Features& features, std::size_t column, Score& score) {
+        read_tokens(features, column, score);
+        const double header = gram_sum(features, 0, features.header_grams, column);
+        const double body = gram_sum(features, features.header_grams, features.grams.size(), column);
+        score.grams = header + body;
+        Origins sums{};
+        sums[place(Origin::header)] = mix_.of(column)[2] * header;
+        sums[place(Origin::body)] = mix_.of(column)[2] * body;
+        for (std::size_t t = 0; t < parts_.size(); ++t) sums[place(features.tokens[t].origin)] += parts_[t];
+        return sums;
+    }
+
+    // How much of the log-odds of spam by each origin counts. Where one speaks for ham and the rest for spam, the evidence
+    // for ham is bounded: a header copied from ham, or words of ham in the body, are what spam is hidden by. The fields of
+    // the recipient's server, which nobody else writes, always count in full.
+    Origins shares_of(const Origins& sums, std::size_t column) const {
+        Origins shares{1, 1, 1};
+        if (class_of(column) != kSpam) return shares;
+        const double body = sums[place(Origin::body)], header = sums[place(Origin::header)];
+        const double server = sums[place(Origin::server)];
+        const auto share = [&](double ham, double spam) {
+            return ham < 0 && spam > 0 ? std::min(1.0, rates_.conflict / (-ham * spam)) : 1.0;
+        };
+        shares[place(Origin::header)] = share(header, body + server);
+        shares[place(Origin::body)] = share(body, header + server);
+        return shares;
     }
 
     static constexpr std::size_t kAhead = 8;
@@ -239,6 +306,7 @@ private:
     std::vector<double> messages_;
     double total_ = 0;  // of messages
     std::vector<std::uint32_t> rows_;  // (tokens, layers)
+    std::size_t unseen_ = 0;           // tokens of the message that no learned one has
     std::vector<double> parts_;        // (tokens,): contribution of each to the log-odds
 };
 

@@ -19,6 +19,11 @@ RATES = {
     "few": 2.0,
     "balance": 3.0,
     "most": 1.0986,
+    "conflict": 4.0,
+    "scale": 0.9,
+    "scarcity": 2.0,
+    "imbalance": 1 / 16,
+    "novelty": 1 / 6,
 }
 
 
@@ -74,8 +79,20 @@ class Reference:
         self.mix_squares = [[0.0] * 4 for _ in range(self.columns)]
         self.now = 1.0
 
-    def scores(self, tokens: Sequence[str], grams: Sequence[int]) -> list[tuple[float, float, float, float]]:
-        """Return, for each column, the log-odds and its three components."""
+    def scores(
+        self, tokens: Sequence[str], grams: Sequence[int], origins: Sequence[str], header_grams: int
+    ) -> list[tuple[float, float, float, float]]:
+        """Return, for each column, the log-odds and its three components.
+
+        Parameters
+        ----------
+        tokens, grams
+            The features of a message.
+        origins
+            Where each token is: "body", "header" or "server".
+        header_grams
+            How many of the first grams are in the header.
+        """
         found = []
         for c in range(self.columns):
             label = 1 if self.columns == 1 else c
@@ -86,13 +103,34 @@ class Reference:
                 sum(layer.tokens.toward(token, label) for layer in self.layers(label) for token in tokens),
                 sum(layer.grams.toward(gram, label) for layer in self.layers(label) for gram in grams),
             )
-            total = self.mix[c][2] * readings[2] + self.mix[c][3]
-            for token, each, size in zip(tokens, odds, loud, strict=True):
+            sums = {"body": 0.0, "header": 0.0, "server": 0.0}
+            for i, gram in enumerate(grams):
+                weight = sum(layer.grams.toward(gram, label) for layer in self.layers(label))
+                sums["header" if i < header_grams else "body"] += self.mix[c][2] * weight
+            for token, each, size, origin in zip(tokens, odds, loud, origins, strict=True):
                 weight = sum(layer.tokens.toward(token, label) for layer in self.layers(label))
                 part = self.mix[c][0] * self.trust(label) * each * size / (sum(loud) + 1) + self.mix[c][1] * weight
-                total += max(-self.rates["most"], min(part, self.rates["most"]))
-            found.append((total, *readings))
+                sums[origin] += max(-self.rates["most"], min(part, self.rates["most"]))
+            total = self.mix[c][3] + (self.without_conflict(sums) if label == 1 else sum(sums.values()))
+            found.append((total / self.divisor(tokens), *readings))
         return found
+
+    def divisor(self, tokens: Sequence[str]) -> float:
+        """Return what the log-odds are divided by: much where messages are few, spam is most, or tokens are new."""
+        messages = self.all_messages()
+        spam, rest = max(messages[1], 1), max(messages.sum() - messages[1], 1)
+        unseen = sum(not any(layer.counts[token].any() for layer in (*self.below, self)) for token in tokens)
+        few = 1 + self.rates["scarcity"] / min(spam, rest)
+        imbalance = (spam / rest) ** self.rates["imbalance"]
+        return max(1.0, self.rates["scale"] * few * imbalance * (1 + unseen) ** self.rates["novelty"])
+
+    def without_conflict(self, sums: dict[str, float]) -> float:
+        """Return the log-odds of spam: evidence for ham in the header or body is bounded by what the rest says."""
+        total = sums["server"]
+        for one, other in (("header", "body"), ("body", "header")):
+            spam = sums[other] + sums["server"]
+            total += max(sums[one], -self.rates["conflict"] / spam) if spam > 0 else sums[one]
+        return total
 
     def share(self, label: int) -> float:
         """Return the weight of a message in a step: bounds the ratio of spam to other classes."""
@@ -134,20 +172,28 @@ class Reference:
         return math.log((half + n * share) / (half + n * (1 - share)))
 
     def learn(
-        self, tokens: Sequence[str], grams: Sequence[int], label: int, weight: float = 1.0, steps: int = 1
+        self,
+        tokens: Sequence[str],
+        grams: Sequence[int],
+        origins: Sequence[str],
+        header_grams: int,
+        label: int,
+        weight: float = 1.0,
+        steps: int = 1,
     ) -> None:
         answers = [float((1 if self.columns == 1 else c) == label) for c in range(self.columns)]
         share = self.share(label)
-        for c, (_, *readings) in enumerate(self.scores(tokens, grams)):
+        features = (tokens, grams, origins, header_grams)
+        for c, (_, *readings) in enumerate(self.scores(*features)):
             slope = answers[c] - sigmoid(sum(m * r for m, r in zip(self.mix[c], (*readings, 1.0), strict=True)))
             for i, reading in enumerate((*readings, 1.0)):
                 self.mix_squares[c][i] += share * (slope * reading) ** 2
                 self.mix[c][i] += share * self.rates["mixing"] * slope * reading / self._root(self.mix_squares[c][i])
         for _ in range(steps):
-            now = self.scores(tokens, grams)
+            now = self.scores(*features)
             self.tokens.step(tokens, [y - sigmoid(score[2]) for y, score in zip(answers, now, strict=True)], share)
             self.grams.step(grams, [y - sigmoid(score[3]) for y, score in zip(answers, now, strict=True)], share)
-            after = self.scores(tokens, grams)
+            after = self.scores(*features)
             if all((s > 0) == (y > 0) for y, score in zip(answers, after, strict=True) for s in score[2:]):
                 break
         self.count(tokens, label, weight)

@@ -159,6 +159,6 @@ def test_scores_are_finite_for_any_mail(raw, labels):
     for i in range(len(raw)):
         total, counts, tokens, grams = state.score(found, i)[0]
         assert total == scores[i]
-        parts = state.contributions(found, i, 0)
-        assert sum(parts) + state.mix[2] * grams + state.mix[3] == pytest.approx(total, abs=1e-6)
+        parts = [*state.contributions(found, i, 0), *(part for _, part in state.lines(found, i, raw[i], 0))]
+        assert sum(parts) + state.intercept(found, i, 0) == pytest.approx(total, abs=1e-6)
         assert all(abs(number) < 1e6 for number in (counts, tokens, grams))

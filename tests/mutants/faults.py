@@ -362,6 +362,22 @@ FAULTS = (
         ("tests/mail/test_caution.py::test_a_single_word_cannot_decide",),
     ),
     Fault(
+        "a header copied from ham makes spam ham",
+        "mail store",
+        "native/mail/filter.hpp",
+        "shares[place(Origin::header)] = share(header, body + server);",
+        "shares[place(Origin::header)] = 1;",
+        ("tests/mail/test_conflict.py::test_a_header_of_ham_does_not_make_a_body_of_spam_ham",),
+    ),
+    Fault(
+        "a message of a new kind is judged as surely as a known one",
+        "mail store",
+        "native/mail/filter.hpp",
+        "            ++unseen_;\n",
+        "",
+        ("tests/mail/test_caution.py::test_log_odds_are_divided_by_more_the_less_is_known",),
+    ),
+    Fault(
         "a message keeps the UID of its old folder when it is moved",
         "mail store",
         "src/suffice/mail/mailboxes/maildir.py",

@@ -13,12 +13,12 @@ from typing import Any
 from suffice import _native
 from suffice.mail.batch_learning import BATCH, BATCH_BYTES, split_batches
 from suffice.mail.errors import MailError
-from suffice.mail.features import available_cores, extract_features, token_count
+from suffice.mail.features import available_cores, extract_features
 from suffice.mail.filter import MailFilter, Train
 from suffice.mail.mailboxes import Skipped
 from suffice.mail.mailboxes.mbox import read_message
 from suffice.mail.outcome import Outcome
-from suffice.mail.verdict import CUTS, discount, make_verdict
+from suffice.mail.verdict import CUTS, make_verdict
 
 
 @dataclass(frozen=True)
@@ -158,13 +158,9 @@ class _OnlineLearner:
     def add(self, features: _native.mail.Letters, members: list[int], labels: list[int]) -> None:
         """Judge and learn messages, one after the other."""
         if self.train == "all":
-            counts = _class_counts(self.state, self.classes)
             flat = self.state.learn_all(features, members, labels, 1.0, 0)
             wide = len(flat) // len(members)
-            for k, (i, label) in enumerate(zip(members, labels, strict=True)):
-                factor = discount(token_count(features, i), counts)
-                self.scores.append(factor * _spam_log_odds(flat[k * wide : (k + 1) * wide], self.classes))
-                counts[self.classes[label]] += 1
+            self.scores += [_spam_log_odds(flat[k * wide : (k + 1) * wide], self.classes) for k in range(len(members))]
         else:
             for i, label in zip(members, labels, strict=True):
                 self._add_one(features, i, label)
@@ -172,7 +168,7 @@ class _OnlineLearner:
 
     def _add_one(self, features: _native.mail.Letters, i: int, label: int) -> None:
         counts = _class_counts(self.state, self.classes)
-        totals = _discounted_scores(self.state, features, i, counts)
+        totals = [score[0] for score in self.state.score(features, i)]
         verdict = make_verdict(totals, self.classes, self.cuts, (), counts)
         self.scores.append(_spam_log_odds(totals, self.classes))
         is_right = verdict.label == self.classes[label]
@@ -198,20 +194,11 @@ def cross_validate(corpus: Corpus, folds: int, *, seed: int = 0, cuts: tuple[flo
         for batch, members in _runs(places, rest):
             labels = [corpus.labels[k] for k in members]
             state.learn_all(corpus.batches[batch], [places[k][1] for k in members], labels, 1.0, 0)
-        counts = _class_counts(state, corpus.classes)
         for k in order[fold::folds]:
             batch, i = places[k]
-            totals = _discounted_scores(state, corpus.batches[batch], i, counts)
+            totals = [score[0] for score in state.score(corpus.batches[batch], i)]
             scores[k] = _spam_log_odds(totals, corpus.classes)
     return _make_outcome(corpus.classes, corpus.labels, scores, cuts)
-
-
-def _discounted_scores(
-    state: _native.mail.State, features: _native.mail.Letters, i: int, counts: Mapping[str, float]
-) -> list[float]:
-    """Return the log-odds of a message as a verdict takes them."""
-    factor = discount(token_count(features, i), counts)
-    return [factor * score[0] for score in state.score(features, i)]
 
 
 def _class_counts(state: _native.mail.State, classes: Sequence[str]) -> dict[str, float]:

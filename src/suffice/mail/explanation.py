@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from suffice.explain import Contribution, Explanation, Line
 from suffice.mail.errors import MailError
-from suffice.mail.features import extract_features, token_count
-from suffice.mail.verdict import Verdict, discount
+from suffice.mail.features import extract_features
+from suffice.mail.verdict import Verdict
 from suffice.printable import printable
 
 if TYPE_CHECKING:
@@ -152,23 +152,21 @@ def explain(mail: MailFilter, message: bytes, label: str | None = None) -> MailE
     state = mail.store().state()
     column = 0 if len(classes) == 2 else classes.index(label)
     sign = -1.0 if len(classes) == 2 and label != classes[1] else 1.0
-    factor = sign * discount(token_count(features, 0), mail.store().verdict_inputs().counts)
     total = state.score(features, 0)[column][0]
-    mix = state.mix[4 * column : 4 * column + 4]
     parts = state.contributions(features, 0, column)
     seen = state.seen(features, 0)
     width = len(classes)
     found = [
-        Contribution(token, dict(zip(classes, seen[i * width : (i + 1) * width], strict=True)), factor * part)
+        Contribution(token, dict(zip(classes, seen[i * width : (i + 1) * width], strict=True)), sign * part)
         for i, (token, part) in enumerate(zip(features.tokens(0), parts, strict=True))
     ]
-    found += [Contribution(line, None, factor * part) for line, part in state.lines(message, column)]
+    found += [Contribution(line, None, sign * part) for line, part in state.lines(features, 0, message, column)]
     return MailExplanation(
         prediction=label,
         against=None,
         probability=verdict.probabilities[label],
-        base=factor * mix[3],
-        total=factor * total,
+        base=sign * state.intercept(features, 0, column),
+        total=sign * total,
         contributions=tuple(sorted(found, key=lambda each: -abs(each.effect))),
         verdict=verdict,
     )

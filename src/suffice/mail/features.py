@@ -60,17 +60,6 @@ def extract_features(messages: Sequence[bytes], threads: int = 1) -> _native.mai
     return features
 
 
-def token_count(features: _native.mail.Letters, i: int) -> int:
-    r"""Return the number of distinct tokens of a message.
-
-    Examples
-    --------
-    >>> token_count(extract_features([b"Subject: free money\n\nhello hello"]), 0)
-    5
-    """
-    return len(features.hashes(i)) // 8  # a hash has 8 bytes
-
-
 def _parse(messages: Sequence[bytes], threads: int = 1) -> _native.mail.Letters:
     """Return parsed messages with their text decoded, not yet tokenised."""
     features = _native.mail.Letters(list(messages), threads)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Literal
 
 from suffice import _native
 from suffice.mail.errors import MailError
-from suffice.mail.features import available_cores, extract_features, token_count
+from suffice.mail.features import available_cores, extract_features
 from suffice.mail.message import identify_message
 from suffice.mail.paths import default_path
 from suffice.mail.store import STEPS, Event, Store, today
-from suffice.mail.verdict import Verdict, check_cuts, discount, make_verdict
+from suffice.mail.verdict import Verdict, check_cuts, make_verdict
 
 if TYPE_CHECKING:
     from suffice.mail.explanation import MailExplanation
@@ -140,17 +140,9 @@ class MailFilter:
         totals = store.state().scores(features, cores)
         classes, cuts, counts = store.verdict_inputs()
         wide = 1 if len(classes) == 2 else len(classes)
-        factors = (discount(token_count(features, i), counts) for i in range(len(features)))
         return [
-            make_verdict(
-                [factor * total for total in totals[i * wide : (i + 1) * wide]],
-                classes,
-                cuts,
-                features.trouble(i),
-                counts,
-                anyway=anyway,
-            )
-            for i, factor in enumerate(factors)
+            make_verdict(totals[i * wide : (i + 1) * wide], classes, cuts, features.trouble(i), counts, anyway=anyway)
+            for i in range(len(features))
         ]
 
     def explain(self, message: bytes) -> MailExplanation:

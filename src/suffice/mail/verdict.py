@@ -16,11 +16,6 @@ MIN_MESSAGES = 20
 #: While one side, spam or the rest, has more than ``MAX_RATIO`` times the messages of the other, nothing is called
 #: spam, unless the other has ``ENOUGH``.
 MAX_RATIO, ENOUGH = 10, 200
-#: Log-odds of a message of n tokens are divided by n to the power ``LENGTH_POWER`` and by 1 + ``FEW`` / m, if m
-#: messages of the rarer side were learned (:func:`discount`). Both were chosen on samples of SpamAssassin and Enron 1
-#: and confirmed on other samples of them: filters that learned 25 to 1,000 messages of each class lose no more ham than
-#: bogofilter, also on Enron 2 and 3.
-LENGTH_POWER, FEW = 1 / 8, 2
 #: Probability of a class from which a verdict is certain: log-odds of 8.
 CERTAIN = 0.99966
 
@@ -87,32 +82,6 @@ def missing_messages(counts: Mapping[str, float]) -> dict[str, int]:
 def is_ready(counts: Mapping[str, float]) -> bool:
     """Return whether enough messages of spam and of other classes were learned."""
     return not missing_messages(counts)
-
-
-def discount(tokens: int, counts: Mapping[str, float]) -> float:
-    """Return the factor of the log-odds of a message: 1 / ((1 + 2/m) n^(1/8)).
-
-    Tokens of a message are dependent, so the evidence of n tokens is less than its sum: without the discount, long ham
-    of an unknown kind, such as a newsletter, is classified as spam. If few messages of the rarer side (spam or the
-    rest) were learned, m, most kinds of ham are unknown.
-
-    Parameters
-    ----------
-    tokens
-        Number of distinct tokens of the message, n.
-    counts
-        Number of learned messages of each class.
-
-    Examples
-    --------
-    >>> [round(1 / discount(n, {"ham": 1000, "spam": 1000}), 2) for n in (1, 20, 100, 300, 1000)]
-    [1.0, 1.46, 1.78, 2.04, 2.38]
-    >>> [round(1 / discount(300, {"ham": m, "spam": m}), 2) for m in (25, 50, 100, 500)]
-    [2.2, 2.12, 2.08, 2.05]
-    """
-    spam = counts.get("spam", 0)
-    rarer = max(min(spam, sum(counts.values()) - spam), 1)
-    return 1 / ((1 + FEW / rarer) * math.pow(max(tokens, 1), LENGTH_POWER))
 
 
 def make_verdict(
