@@ -14,6 +14,17 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else "·" for c in text)
 
 
+def one_line(text: str) -> str:
+    r"""Return text with single blanks in place of line breaks and other blanks, such as those of the names of a sheet.
+
+    Examples
+    --------
+    >>> one_line("price\n(EUR)")
+    'price (EUR)'
+    """
+    return " ".join(text.split())
+
+
 def printable_lines(text: str) -> str:
     r"""Return text of several lines, each of them printable.
 

@@ -39,6 +39,12 @@ def test_json_and_onnx_are_written(model: Path, tmp_path: Path) -> None:
     assert (tmp_path / "model.onnx").stat().st_size > 1000
 
 
+def test_what_is_written_is_said_in_json(model: Path, tmp_path: Path) -> None:
+    found = done("export", model, "--to", "json", "-o", tmp_path / "model.json", "--json").json
+    assert (found["to"], found["written"]) == ("json", str(tmp_path / "model.json"))
+    assert "area" in found["columns"]
+
+
 def test_a_text_column_is_refused_by_name(houses: Path, tmp_path: Path) -> None:
     TableModel("nb", folds=2).fit(houses, "sold_fast").save(tmp_path / "model.suffice")
     said = refused("export", tmp_path / "model.suffice", "--to", "json", "-o", tmp_path / "model.json", code=1)

@@ -228,3 +228,12 @@ def test_a_ledger_that_a_model_cannot_keep_is_remarked_upon(tmp_path: Path) -> N
     table = written(tmp_path / "t.csv", "x,y\n" + "0.5,a\n1.5,b\n2.5,a\n3.5,b\n" * 10)
     ran = done("fit", table, "-t", "y", "-m", "logistic", "--ledger")
     assert "note: no ledger: logistic is not fitted from sums, and cannot forget rows\n" in ran.err
+
+
+def test_names_of_several_lines_are_printed_in_one(tmp_path: Path) -> None:
+    rows = "".join(f"{row % 50 / 4},{'ab'[row % 50 > 20]}\n" for row in range(200))
+    path = written(tmp_path / "t.csv", '"price\n(EUR)",y\n' + rows)
+    ran = done("fit", path, "-t", "y", "-m", "nb")
+    assert "numeric   price (EUR)\n" in ran.out
+    assert "is shuffled: price (EUR) " in ran.out
+    assert done("fit", path, "-t", "y", "-m", "nb", "--json").json["columns"][0]["name"] == "price\n(EUR)"

@@ -217,3 +217,15 @@ def test_cells_that_a_spreadsheet_would_run(tmp_path: Path) -> None:
     ran = done("predict", model, table, "--keep-all", "--safe-csv", "-o", answers)
     assert "formulas" not in ran.err
     assert [row["'=name"] for row in rows_of(answers)][:6] == ["'=cmd|x", "+1", "'-2+3+cmd", "'@sum", "plain", "'-foo"]
+
+
+def test_cells_outside_of_the_range_of_the_fit_are_told(tmp_path: Path) -> None:
+    rows = "".join(f"{row % 50 / 4 + 100},{'ab'[row % 3 == 0]}\n" for row in range(200))
+    model = tmp_path / "m"
+    done("fit", written(tmp_path / "t.csv", "x,y\n" + rows), "-t", "y", "-m", "nb", "-o", model)
+    cents = written(tmp_path / "cents.csv", "x\n10050\n10000\n101\n")
+    message = (
+        "column 'x': 2 of 3 cells are outside of the range of the fit, 100 to 112.25: check their unit and notation"
+    )
+    assert message in done("predict", model, cents).err
+    assert done("predict", model, tmp_path / "t.csv").err == ""

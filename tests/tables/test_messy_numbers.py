@@ -230,6 +230,22 @@ def test_other_columns_tell_what_a_comma_or_a_point_separates(tmp_path: Path) ->
     assert len(model.predict(tmp_path / "a.csv")) == N
 
 
+def test_points_that_may_separate_thousands_are_reported_where_semicolons_separate_cells(tmp_path: Path) -> None:
+    amounts = [f"{int(each):,}".replace(",", ".") for each in numbers()]
+    with pytest.warns(
+        ReadingWarning, match=r"'1\.\d{3}' is read as 1\.\d+, and may be 1\d{3}: if so, give --decimal ,"
+    ):
+        suffice.fit(csv(table(sorted(amounts)), tmp_path / "a.csv"), "y", "nb")
+    model = suffice.fit(tmp_path / "a.csv", "y", "nb", decimal=",")
+    assert model.ranges_["price"][1] > 8000
+    suffice.fit(csv(table([f"{each:.3f}" for each in numbers()]), tmp_path / "b.csv", ","), "y", "nb")
+    shares = table([f"{each / 9000:.3f}" for each in numbers()]).assign(
+        w=[f"{each:.2f}".replace(".", ",") for each in numbers()]
+    )
+    model = suffice.fit(csv(shares, tmp_path / "c.csv"), "y", "nb")
+    assert model.ranges_["price"][1] < 1.1  # 0.123 is no thousand
+
+
 def test_separators_that_contradict_each_other_are_refused() -> None:
     with pytest.raises(TableError, match="',' cannot separate both decimals and thousands"):
         suffice.fit(table(["1,5", "2,5"] * 100), "y", decimal=",", thousands=",")

@@ -287,6 +287,7 @@ def fit_summary(model: Any, name: str, output: str | None) -> dict[str, Any]:
 def show_columns(model: Any) -> None:
     """Print the kind of each column."""
     from suffice.cli.output import print_line, share
+    from suffice.printable import one_line
 
     schema = model.schema_
     weight = float(model.description_.class_count_.sum()) or 1.0
@@ -296,12 +297,13 @@ def show_columns(model: Any) -> None:
         fields = [field for field in schema.predictors if field.kind == kind]
         if fields:
             names = ", ".join(
-                field.name + (f" ({share(missing[field.name])} missing)" if missing.get(field.name, 0) > 1e-12 else "")
+                one_line(field.name)
+                + (f" ({share(missing[field.name])} missing)" if missing.get(field.name, 0) > 1e-12 else "")
                 for field in fields
             )
             print_line(f"  {kind:<9} {names}")
     for field in schema.ignored:
-        print_line(f"  {'ignored':<9} {field.name} ({field.why})", "dim")
+        print_line(f"  {'ignored':<9} {one_line(field.name)} ({field.why})", "dim")
 
 
 def show_candidates(model: Any) -> None:
@@ -397,11 +399,12 @@ def show_thresholds(model: Any) -> None:
 def show_importance(model: Any) -> None:
     """Print the columns that matter most for the loss of held-out rows."""
     from suffice.cli.output import print_line
+    from suffice.printable import one_line
 
     found = [each for each in model.importance_ if each.rise > 2 * each.error]
     if found:
         loss = {"classes": "log loss", "numbers": "squared error", "counts": "deviance"}[model.schema_.task]
-        names = ", ".join(f"{each.column} {each.rise:.3g}" for each in found[:_LISTED])
+        names = ", ".join(f"{one_line(each.column)} {each.rise:.3g}" for each in found[:_LISTED])
         print_line(f"  importance, rise of the {loss} if a column is shuffled: {names}")
 
 

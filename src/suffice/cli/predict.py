@@ -17,6 +17,9 @@ from suffice.cli.options import (
     table_options,
 )
 
+#: Share of the cells of a column outside of the range of the fit, above which a note is given.
+_OUTSIDE = 0.1
+
 
 @click.command()
 @model_argument
@@ -69,11 +72,13 @@ def predict(
     kept = names if keep_all else list(keep) or key_columns(fitted, names)
     expected, done = source.rows(), 0
     unseen: dict[str, set[str]] = {}
+    outside: dict[str, list[int]] = {}
     with progress_bar(quiet) as watch, open_writer(output, safe=safe_csv) as writer:
         for batch, block in read_blocks(fitted, source):
             shown = restore_integers(batch, source.whole)
             writer.write(_predict_batch(fitted, shown, block, kept, probabilities, explain))
             _add_unseen(fitted, block, unseen)
+            _add_outside(fitted, block, outside)
             done += batch.num_rows
             if watch is not None:
                 watch("reading", done, expected)
@@ -82,6 +87,14 @@ def predict(
     warn_of_formulas(writer, output, safe_csv)
     for column, found in unseen.items():
         say(f"column {column!r} has categories that the model has not seen: {listed(sorted(found), 5)}", "warning")
+    for column, (cells, known) in outside.items():
+        if cells > _OUTSIDE * known:
+            low, high = fitted.ranges_[column]
+            say(
+                f"column {column!r}: {cells:,} of {known:,} cells are outside of the range of the fit, {low:g} to "
+                f"{high:g}: check their unit and notation",
+                "warning",
+            )
     if output is not None:
         say(f"{counted(done, 'row')} written to {output}")
 
@@ -155,6 +168,18 @@ def _predict_batch(model: Any, batch: Any, block: Any, kept: list[str], probabil
 def describe_contributions(row: Any) -> str:
     """Return the largest contributions to a prediction."""
     return "; ".join(f"{row.describe(each)} ({each.effect:+.2f})" for each in row.contributions[:3])
+
+
+def _add_outside(model: Any, block: Any, outside: dict[str, list[int]]) -> None:
+    """Count the cells outside of the range of the fit, and the known cells, of each column of numbers."""
+    import numpy as np
+
+    for feature, column in zip(block.features, block.columns, strict=True):
+        if feature.kind == "numeric" and feature.part is None and feature.name in model.ranges_:
+            low, high = model.ranges_[feature.name]
+            counts = outside.setdefault(feature.name, [0, 0])
+            counts[0] += int(((column < low) | (column > high)).sum())
+            counts[1] += int((~np.isnan(column)).sum())
 
 
 def _add_unseen(model: Any, block: Any, unseen: dict[str, set[str]]) -> None:

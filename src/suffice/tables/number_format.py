@@ -92,8 +92,8 @@ _UNIT = re.compile(f"{_CURRENCY}|%")
 #: A number and the unit behind it, and the most units of a column of such.
 _MEASURED, _UNITS = re.compile(f"{_SIGN}?{_DIGITS}{_BLANK}*((?![eE]$)[^\\W\\d_]{{1,6}}[²³]?|°[CFK]?|‰)"), 3
 #: Digits in groups of three, or as in India.
-_GROUPS = "[0-9]{{1,3}}(?:{0}[0-9]{{3}})+"
-_INDIAN = "[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}"
+_GROUPS = "[1-9][0-9]{{0,2}}(?:{0}[0-9]{{3}})+"
+_INDIAN = "[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}"
 _ZEROS = re.compile("0[0-9]+")
 #: Digits of whole numbers that are codes, such as card numbers.
 _LONG = 16
@@ -364,10 +364,13 @@ def _other_reading(
     found: NumberFormat, best: list[NumberFormat], cells: Mapping[str, int], hint: str | None, options: NumberOptions
 ) -> str:
     """Return what else the cells may be, where a comma or point may be a decimal or a thousands separator."""
-    other = next((each for each in best if found.thousands and each.decimal == found.thousands), None)
+    groups = next((each for each in best if not found.thousands and each.thousands == found.decimal), None)
+    other = next((each for each in best if found.thousands and each.decimal == found.thousands), groups)
     if other is None or hint is not None or options.decimal or options.thousands is not None:
         return ""
-    cell = next(cell for cell in cells if found.thousands in cell)
+    cell = next((cell for cell in cells if (found.thousands or found.decimal) in cell), None)
+    if cell is None:
+        return ""
     one, two = (each.parse(arrow().array([cell]))[0][0].as_py() for each in (found, other))
     return f"{cell!r} is read as {one:g}, and may be {two:g}: if so, give --decimal {other.decimal}"
 

@@ -356,7 +356,7 @@ def infer_schema(
     for name, days in dated.items():
         schema = schema.with_dates(name, days)
     if not schema.predictors:
-        ignored = listed(f"{each.name}: {each.why}" for each in schema.ignored)
+        ignored = listed(f"{each.name}: {each.note.partition(': ')[2] or each.why}" for each in schema.ignored)
         raise TableError(
             f"no column is left to predict {target!r} from"
             + (f" ({ignored}): set their kinds with --kind COLUMN=KIND" if ignored else ": it is the only one")

@@ -35,6 +35,8 @@ _EXACT = 2**53
 #: Some integers of this many digits are not.
 _EXACT_DIGITS = 16
 _ZERO_PADDED = re.compile(r"(?<![0-9.:+T-])0[0-9]+(?![0-9.:T-])")
+#: Numbers whose points may separate decimals or thousands.
+_POINTS = "^[+-]?([1-9][0-9]{0,2}([.][0-9]{3})*|0)$"
 _ISO_DATE = "^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?$"
 _ANONYMOUS = re.compile(r"column\d+")
 #: Encodings that DuckDB reads; files in others are converted.
@@ -381,6 +383,9 @@ class CsvSource(DuckSource):
             whole = [name for name, value in zip(whole, most, strict=True) if value is None or value <= _EXACT]
         self.whole = frozenset(whole)
         self._types.update(dict.fromkeys(self._long_codes([n for n in names if types[n] == "DOUBLE"]), "VARCHAR"))
+        if self._delimiter() == ";":  # programs of countries with decimal commas write it
+            points = self._find_columns([n for n in names if types[n] == "DOUBLE"], "bool_and", _POINTS)
+            self._types.update(dict.fromkeys(points, "VARCHAR"))
         self._types.update(dict.fromkeys(whole, "DOUBLE"))
         dates = [name for name in names if types[name] in ("DATE", "TIMESTAMP") and name not in self._types]
         iso = self._find_columns(dates, "bool_and", _ISO_DATE) if self._may_have_other_dates() else dates
@@ -424,6 +429,9 @@ class CsvSource(DuckSource):
         self._types = types
         self._update_view()
         return [name for name, is_found in zip(names, found, strict=True) if is_found]
+
+    def _delimiter(self) -> str | None:
+        return self._dialect.delimiter or guess_delimiter(self._files[0], self._dialect.codec)
 
     def _may_have_other_dates(self) -> bool:
         """Whether dates may be written in another way than 2024-12-31."""
