@@ -67,10 +67,24 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("model", "target"), [("nb", "y"), ("gda", "y"), ("linear", "size")])
-def test_fits_from_sums_import_neither_scikit_learn_nor_pandas(folder: Path, model: str, target: str) -> None:
+@pytest.mark.parametrize(
+    ("model", "target"),
+    [
+        *(("auto", target) for target in ("y", "b", "n", "size")),
+        *((model, "y") for model in ("nb", "gda", "logistic", "additive", "text")),
+        ("linear", "size"),
+        ("additive", "size"),
+    ],
+)
+def test_fits_import_neither_scikit_learn_nor_pandas(folder: Path, model: str, target: str) -> None:
     found = slow_imports(folder, "fit", "table.csv", "--target", target, "--model", model, "-o", "fitted")
     assert not {*ESTIMATORS, "pandas"} & {*found}
+
+
+@pytest.mark.parametrize("model", ["auto", "poisson"])
+def test_fits_of_counts_import_neither_scikit_learn_nor_pandas(folder: Path, model: str) -> None:
+    options = ("--target", "n", "--task", "counts", "--model", model)
+    assert not {*ESTIMATORS, "pandas"} & {*slow_imports(folder, "fit", "table.csv", *options, "-o", "fitted")}
 
 
 @pytest.mark.parametrize("model", [*CLASSES, *TARGETS, "local", "local-classes"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import given
 
 from suffice import _native
 from suffice.text import Features
+from suffice.text.character_tables import character_tables
 
 from .newsgroups import articles
 from .scripts import SENTENCES
@@ -200,3 +202,11 @@ def test_every_article(way: Way):
     step = {(1, 1): 1, (1, 2): 2}.get(way.features.runs, 8)
     for article in articles()[::step]:
         assert way.features.of(article) == expected(article)
+
+
+def test_letters_and_spaces_are_those_of_regular_expressions() -> None:
+    kind = character_tables(lower=True, accents=None, fold_digits=True).kind
+    for pattern, bit in ((r"\w", 1), (r"\s", 2)):
+        expected = np.zeros(len(CHARACTERS), dtype=bool)
+        expected[[found.start() for found in re.finditer(pattern, CHARACTERS)]] = True
+        np.testing.assert_array_equal(kind & bit != 0, expected)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy.typing as npt
 Accents = Literal["unicode", "ascii"] | None
 
 CHARACTERS = 0x110000
-_PAGE = 256
+_BLOCK, _PAGE = 4096, 256
 _WORD, _SPACE = 1, 2
 
 
@@ -52,11 +53,11 @@ def character_tables(lower: bool, accents: Accents, fold_digits: bool, chunks: b
     if accents == "ascii":
         fold[128:] = ~0
     if fold_digits:
-        for digits in _runs(r"\d+"):
+        for digits in _runs(r"\d+", _printable_blocks()):
             fold[digits] = ord("0")
     fold_text = _text_folder(lower, accents)
     dropped = "" if accents == "ascii" else None
-    for page in _pages():
+    for page in chain.from_iterable(_ranges(block, _PAGE) for block in _printable_blocks()):
         text = _text(page)
         if fold_text(text) in (text, dropped):
             continue
@@ -93,21 +94,42 @@ def _text_folder(lower: bool, accents: Accents) -> Callable[[str], str]:
 @lru_cache(maxsize=1)
 def _kinds() -> npt.NDArray[np.uint8]:
     kinds = np.zeros(CHARACTERS, dtype=np.uint8)
-    for word in _runs(r"\w+"):
+    for word in _runs(r"\w+", _printable_blocks()):
         kinds[word] |= _WORD
-    for space in _runs(r"\s+"):
+    for space in _runs(r"\s+", filter(_has_spaces, _ranges(range(CHARACTERS), _BLOCK))):
         kinds[space] |= _SPACE
     return kinds
 
 
-def _runs(pattern: str) -> Iterator[slice]:
-    """Yield the ranges of code points that a regular expression matches."""
-    for found in re.finditer(pattern, _text(range(CHARACTERS))):
-        yield slice(*found.span())
+def _runs(pattern: str, blocks: Iterable[range]) -> Iterator[slice]:
+    """Yield the ranges of code points that a regular expression matches; a range ends with its block."""
+    for block in blocks:
+        for found in re.finditer(pattern, _text(block)):
+            yield slice(block.start + found.start(), block.start + found.end())
 
 
-def _pages() -> Iterator[range]:
-    return (range(start, start + _PAGE) for start in range(0, CHARACTERS, _PAGE))
+@lru_cache(maxsize=1)
+def _printable_blocks() -> tuple[range, ...]:
+    """Return the blocks of code points with printable characters: a third, which is faster to look through.
+
+    Code points that are not printable (not assigned, for private use, controls) are no letters or digits, and folding
+    leaves them as they are.
+    """
+    return tuple(block for block in _ranges(range(CHARACTERS), _BLOCK) if not _is_all_escaped(block))
+
+
+def _is_all_escaped(block: range) -> bool:
+    """Whether ``repr`` shows every code point by its number, which takes 6 or 10 characters."""
+    return len(repr(_text(block))) - 2 == len(block) * (6 if block.stop <= 0x10000 else 10)
+
+
+def _has_spaces(block: range) -> bool:
+    text = _text(block)
+    return text.split() != [text]
+
+
+def _ranges(codes: range, size: int) -> Iterator[range]:
+    return (range(start, start + size) for start in range(codes.start, codes.stop, size))
 
 
 def _text(codes: range) -> str:
