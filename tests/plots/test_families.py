@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from suffice import GDA, GLM, BernoulliNB, LinearRegression, LogisticRegression
+from suffice import GDA, GLM, BernoulliNB, GammaRegressor, LinearRegression, LogisticRegression, PoissonRegressor
 from suffice.families import Gamma, NegativeBinomial
 from suffice.plots import DiscriminantDisplay, FamilyDisplay, LinkDisplay
 from tests.plots.conftest import Rows
@@ -32,6 +34,30 @@ def test_link_of_a_poisson_regression_is_the_exponential() -> None:
     assert display.points is not None
     np.testing.assert_allclose(np.exp(display.points[:, 0]), model.predict(x))
     np.testing.assert_allclose(display.mean, np.exp(display.z))
+
+
+@pytest.mark.parametrize(
+    "model", [PoissonRegressor(), GammaRegressor(), LinearRegression()], ids=lambda m: type(m).__name__
+)
+def test_links_of_named_regressions_are_those_of_their_predictions(model: Any) -> None:
+    random = np.random.default_rng(0)
+    x = random.normal(size=(60, 2))
+    model.fit(x, random.poisson(np.exp(0.5 + x[:, 0])) + 1.0)
+    display = LinkDisplay.from_estimator(model, x)
+    at = np.interp(0.3, display.z, display.mean)
+    theta = model.theta_.ravel()
+    row = np.array([[(0.3 - theta[0]) / theta[1], 0.0]])  # its linear predictor is 0.3
+    np.testing.assert_allclose(at, model.predict(row)[0], rtol=1e-3)
+
+
+def test_boundaries_of_three_classes_are_drawn_once(three_classes: Rows) -> None:
+    x, y = three_classes
+    display = DiscriminantDisplay.from_estimator(GDA().fit(x[:, :2], y), x[:, :2], y, beside=None)
+    drawn = [each for each in display.ax_.collections if getattr(each, "levels", [1.0])[0] == 0.0]
+    points = np.concatenate([path.vertices for each in drawn for path in each.get_paths()])
+    rounded = np.round(points, 6)
+    assert len(points) > 50
+    assert len(np.unique(rounded, axis=0)) > 0.95 * len(rounded)
 
 
 def test_links_refuse_other_models(three_classes: Rows) -> None:

@@ -146,7 +146,7 @@ def test_animations_of_many_steps_are_thinned(line: Rows) -> None:
     animation = CostContoursDisplay.from_estimator(LinearRegression().fit(x, y), x, y, grid=5).animate(max_frames=4)
     assert animation.labels[:2] == ["step 0", "step 1"]
     assert len(animation.labels) == 4
-    assert animation.labels[-1] == "step 93"
+    assert animation.labels[-1] == "step 90"  # three epochs of 30 rows
 
 
 def test_invalid_animations_raise(tmp_path: Path) -> None:

@@ -180,8 +180,8 @@ class CostContoursDisplay(SteppedDisplay):
                 shown[:, 1],
                 color=class_colour(code),
                 marker=class_marker(code),
-                markersize=2.0 if many else 4.5,
-                linewidth=0.8 if many else 1.5,
+                markersize=1.5 if many else 4.5,
+                linewidth=0.6 if many else 1.5,
                 markevery=None if len(path) > 1 else [0],
             )
             entries.append((line, f"{name}, {_count(len(path) - 1)}"))

@@ -171,8 +171,8 @@ class DiscriminantDisplay(Display):
             handle = Line2D([], [], color=colour, marker=marker, linestyle="none", markersize=6)
             entries.append((handle, str(label)))
         for (name, margins), style in zip(self.margins.items(), _LINE_STYLES, strict=False):
-            for margin in margins[: 1 if len(margins) == 2 else None]:
-                if margin.max() > 0 > margin.min():
+            for margin in _draw_once(margins):
+                if np.nanmax(margin, initial=0.0) > 0 > np.nanmin(margin, initial=0.0):
                     ax.contour(
                         self.first, self.second, margin, [0.0], colors=[FOREGROUND], linewidths=1.8, linestyles=[style]
                     )
@@ -189,6 +189,16 @@ class DiscriminantDisplay(Display):
         away = np.stack([first, second], axis=-1) - self.means[code]
         inverse = np.linalg.pinv(self.covariances[code], hermitian=True)
         return np.asarray(np.sqrt(np.einsum("...i,ij,...j->...", away, inverse, away)))
+
+
+def _draw_once(margins: FloatArray) -> FloatArray:
+    """Return the margin of each class but the last, without the boundaries to classes before it, (k - 1, b, a).
+
+    A line that is drawn twice has its gaps filled.
+    """
+    first_of_two = np.sort(np.argsort(margins, axis=0)[-2:], axis=0)[0]  # of the two most probable classes
+    codes = np.arange(len(margins) - 1)[:, None, None]
+    return np.where(first_of_two == codes, margins[:-1], np.nan)
 
 
 def _margins(model: Any, rows: Any, classes: npt.NDArray[Any], shape: tuple[int, int]) -> FloatArray:

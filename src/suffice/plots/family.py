@@ -178,7 +178,7 @@ class FamilyDisplay(Display):
             set_axes_title(panel, title)
             label_axes(panel, "η")
         set_axes_title(ax, "p(y; η)")
-        self._set_title(f"The {self.name} family")
+        self._set_title(f"{self.name[:1].upper()}{self.name[1:]} family")
 
 
 def _default_means(family: Any) -> tuple[float, ...]:

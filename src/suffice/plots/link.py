@@ -99,7 +99,8 @@ class LinkDisplay(Display):
         Parameters
         ----------
         model
-            A ``LogisticRegression`` of two classes, or a ``GLM`` with one linear predictor.
+            A ``LogisticRegression`` of two classes, ``PoissonRegressor``, ``GammaRegressor``, ``LinearRegression``, or
+            a ``GLM`` with one linear predictor.
         X
             Rows, of numeric features.
         y
@@ -159,10 +160,12 @@ def _means(link: Link, z: FloatArray) -> FloatArray:
 
 
 def _link_of(model: Any) -> Link:
-    from suffice.discriminative import GLM, LogisticRegression
+    from suffice.discriminative import GLM, GammaRegressor, LinearRegression, LogisticRegression, PoissonRegressor
 
-    if isinstance(model, LogisticRegression):
-        return by_name("logit")
     if isinstance(model, GLM):
         return Response.of(model.family, model.link).link
-    raise ValueError(f"{type(model).__name__} has no link: give LogisticRegression or GLM")
+    named = ((LogisticRegression, "logit"), ((PoissonRegressor, GammaRegressor), "log"), (LinearRegression, "identity"))
+    for kinds, name in named:
+        if isinstance(model, kinds):
+            return by_name(name)
+    raise ValueError(f"{type(model).__name__} has no link: give LogisticRegression, PoissonRegressor or GLM")
