@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 import traceback
@@ -184,6 +185,19 @@ def test_the_first_run_asks_before_it_moves_more_than_ten(ann: User, mine: Path)
     assert len(sort(ann, mine, "--yes")["moved"]) == 11
     ann.deliver(*map(spam, range(20, 31)))
     assert len(sort(ann, mine)["moved"]) == 11
+
+
+@pytest.mark.needs("posix")
+@pytest.mark.parametrize(("answer", "count"), [("n", 0), ("y", 11)])
+def test_the_question_of_the_first_run_is_shown_on_a_terminal(ann: User, mine: Path, answer: str, count: int) -> None:
+    ann.deliver(*map(spam, range(11)), ham(1))
+    command = [sys.executable, "-m", "suffice", "mail", "sort", ann.address(), "--filter", str(mine), *ann.options]
+    question = "Move 11 messages? [y/N]: "
+    written = terminal.run(command, dict(os.environ), answers={question: f"{answer}\n"})
+    after = written.partition(question)[2]
+    assert re.match(rf"{answer}\s", after)  # nothing overwrites it
+    assert ("nothing was moved" if answer == "n" else "11 moved, 1 kept") in after
+    assert len(ann.texts("Junk")) == count
 
 
 def test_a_folder_other_than_the_inbox_is_sorted(ann: User, mine: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -118,10 +118,16 @@ class _ImapSorting:
         anyway = self._force or options["dry_run"]
         _check_ready(self._chosen, anyway)
         with self._open_ledger(box) as ledger:
-            is_first = "" not in ledger.known_files(INBOX)
-            confirm = _confirm if is_first and not self._yes and not options["dry_run"] else None
+            is_asked = "" not in ledger.known_files(INBOX) and not self._yes and not options["dry_run"]
             spam_folder = options["spam_folder"] or box.connection.find_junk() or "Junk"
-            with _show_progress(box, options["quiet"] or options["as_json"]):
+            with ExitStack() as progress:
+                progress.enter_context(_show_progress(box, options["quiet"] or options["as_json"]))
+
+                def ask(moves: list[Moved]) -> bool:
+                    progress.close()  # it would overwrite the question
+                    return _confirm(moves)
+
+                confirm = ask if is_asked else None
                 found = _sort(self._chosen, box, ledger, anyway, confirm, **{**options, "spam_folder": spam_folder})
         if found.declined:
             raise click.ClickException("nothing was moved")
@@ -184,7 +190,10 @@ def _show_progress(box: ImapFolder, quiet: bool) -> Iterator[None]:
 
     with progress_bar(quiet) as watch:
         box.progress = (lambda done, total: watch("reading", done, total)) if watch else None
-        yield
+        try:
+            yield
+        finally:
+            box.progress = None
 
 
 def _undo_maildir(chosen: MailFilter, maildir: str, run: str, options: dict[str, Any]) -> None:
