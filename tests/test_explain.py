@@ -78,7 +78,7 @@ def test_impossible_classes_are_named() -> None:
     assert (one.prediction, one.total) == ("spam", math.inf)
     assert "against ham, which is impossible" in str(one)
     assert one.compare("ham", "work").contributions == (Contribution("lunch", None, -1.0),)
-    assert 'style="width:100.0%"' in one._repr_html_()
+    assert 'style="width:50.0%"' in one._repr_html_()
     none = Explanation.of(
         scores(parts=((-math.inf, 0.0),) * 3, log_prior=(math.log(0.2), math.log(0.7), math.log(0.1)))
     )

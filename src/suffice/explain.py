@@ -299,7 +299,7 @@ def _remark(totals: Sequence[float], other: int) -> str:
 
 def _html_row(line: Line, largest: float) -> str:
     side = "for" if line.effect >= 0 else "against"
-    width = 100.0 if math.isinf(line.effect) else 100 * abs(line.effect) / largest
+    width = 50.0 if math.isinf(line.effect) else 50 * abs(line.effect) / largest  # from the middle to a side
     return (
         f'<tr><th scope="row">{escape(line.name)}</th><td class="number">{line.effect:+.3f}</td>'
         f'<td class="bar"><span class="{side}" style="width:{width:.1f}%"></span></td>'

@@ -78,8 +78,8 @@ _STYLE = (
 .suffice tr.best th, .suffice tr.best td { font-weight: 600; }
 .suffice .bar { width: 25%; }
 .suffice .bar span { display: block; height: .8rem; margin-top: .3rem; border-radius: .2rem; }
-.suffice .for { background: var(--positive); }
-.suffice .against { background: var(--negative); margin-left: auto; }
+.suffice .for { background: var(--positive); margin-left: 50%; }
+.suffice .against { background: var(--negative); margin-left: auto; margin-right: 50%; }
 .suffice tfoot th, .suffice tfoot td { border-top: 2px solid; font-weight: 600; }
 """
 )
