@@ -94,6 +94,15 @@ OTHERS: dict[str, tuple[type, dict[str, Any], str]] = {
     "C of GLM": (GLM, {"C": 4}, "GLM has no C: C=4 is l2=0.25"),
     "C of ordinal": (suffice.OrdinalRegression, {"C": 4}, "OrdinalRegression has no C: C=4 is l2=0.25"),
     "l2 of text": (suffice.NBLogisticRegression, {"l2": 0.2}, "NBLogisticRegression has no l2: l2=0.2 is C=5"),
+    "C of ridge": (suffice.Ridge, {"C": 2}, "Ridge has no C: C=2 is alpha=0.5"),
+    "l1 of ridge": (suffice.Ridge, {"l1": 2}, "Ridge has no l1: l1=2 is alpha=2 / n of Lasso, with n the total weight"),
+    "l1 of lasso": (suffice.Lasso, {"l1": 2}, "Lasso has no l1: l1=2 is alpha=2 / n, with n the total weight"),
+    "ratio of lasso": (
+        suffice.Lasso,
+        {"l1_ratio": 0.5},
+        "Lasso has no l1_ratio: l1_ratio=0.5 is l1_ratio=0.5 of Elast",
+    ),
+    "l2 of net": (suffice.ElasticNet, {"l2": 3}, "ElasticNet has no l2: l2=3 is l1_ratio=0.0 and alpha=3 / n, with n"),
     "l2 of least squares": (suffice.LinearRegression, {"l2": 2}, "LinearRegression has no l2: use Ridge(alpha=2)"),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Never
 
 import numpy as np
 from scipy import sparse
@@ -84,7 +84,7 @@ class ElasticNet(StreamedLeastSquares):
 
     alpha: float
     l1_ratio: float
-    _penalty_scale: ClassVar[Scale] = "alpha"
+    _penalty_scale: ClassVar[Scale] = "net"
     _estimated_by: ClassVar[tuple[str, ...]] = ("alpha", "l1_ratio", "fit_intercept", "positive")
 
     def __init__(
@@ -103,6 +103,7 @@ class ElasticNet(StreamedLeastSquares):
         selection: str = "cyclic",
         n_jobs: int | None = None,
         device: str | None = None,
+        **others: Never,
     ) -> None:
         self.alpha = alpha
         self.l1_ratio = l1_ratio
@@ -117,6 +118,8 @@ class ElasticNet(StreamedLeastSquares):
         self.selection = selection
         self.n_jobs = n_jobs
         self.device = device
+        if others:
+            self._reject(others)
 
     def _check_settings(self) -> None:
         check_elastic_net(self.alpha, self.l1_ratio, self.selection)
@@ -237,6 +240,7 @@ class Lasso(ElasticNet):
     """
 
     l1_ratio: float = 1.0
+    _penalty_scale: ClassVar[Scale] = "lasso"
     _estimated_by: ClassVar[tuple[str, ...]] = ("alpha", "fit_intercept", "positive")
 
     def __init__(
@@ -254,6 +258,7 @@ class Lasso(ElasticNet):
         selection: str = "cyclic",
         n_jobs: int | None = None,
         device: str | None = None,
+        **others: Never,
     ) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -267,6 +272,8 @@ class Lasso(ElasticNet):
         self.selection = selection
         self.n_jobs = n_jobs
         self.device = device
+        if others:
+            self._reject(others)
 
     def _penalty_named(self) -> str:
         return f"alpha = {self._params.alpha:g}"

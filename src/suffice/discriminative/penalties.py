@@ -11,8 +11,9 @@ import numpy as np
 from suffice.estimator import FittedParameters
 
 #: How a model states its penalties: "C" with "l1_ratio" for a sum over rows; "alpha" with "l1_ratio" for a mean over
-#: rows; "l1" and "l2" beside a sum over rows; "alpha" beside a sum of squares (ridge); or none, as least squares.
-Scale = Literal["C", "alpha", "l2", "ridge", "none"]
+#: rows, of the log-likelihood or of half the squares (net; without "l1_ratio": lasso); "l1" and "l2" beside a sum over
+#: rows; "alpha" beside a sum of squares (ridge); or none, as least squares.
+Scale = Literal["C", "alpha", "net", "lasso", "l2", "ridge", "none"]
 
 
 class Penalties(NamedTuple):
@@ -80,8 +81,21 @@ _CONVERSIONS: dict[Scale, dict[str, Callable[[Any], str]]] = {
         "alpha": lambda alpha: f"l2={alpha!r} * n, with {_ROWS}",
         "l1_ratio": lambda ratio: f"l1 = {ratio!r} * penalty and l2 = (1 - {ratio!r}) * penalty",
     },
+    "net": {
+        "l2": lambda l2: f"l1_ratio=0.0 and alpha={l2!r} / n, with {_ROWS}",
+        "l1": lambda l1: f"l1_ratio=1.0 and alpha={l1!r} / n, with {_ROWS}",
+        "C": lambda c: f"alpha={_inverse(c)} / n, with {_ROWS}",
+    },
+    "lasso": {
+        "l1": lambda l1: f"alpha={l1!r} / n, with {_ROWS}",
+        "l2": lambda l2: f"alpha={l2!r} of Ridge",
+        "C": lambda c: f"alpha={_inverse(c)} / n, with {_ROWS}",
+        "l1_ratio": lambda ratio: f"l1_ratio={ratio!r} of ElasticNet",
+    },
     "ridge": {
         "l2": lambda l2: f"alpha={l2!r}",
+        "l1": lambda l1: f"alpha={l1!r} / n of Lasso, with {_ROWS}",
+        "l1_ratio": lambda ratio: f"l1_ratio={ratio!r} of ElasticNet",
         "C": lambda c: f"alpha={_inverse(c)}",
     },
     "none": {
@@ -96,6 +110,8 @@ _CONVERSIONS: dict[Scale, dict[str, Callable[[Any], str]]] = {
 RIDGE: dict[Scale, str] = {
     "C": "give C=1.0",
     "alpha": "give alpha > 0",
+    "net": "give alpha > 0",
+    "lasso": "give alpha > 0",
     "l2": "give l2 > 0",
     "ridge": "give alpha > 0",
     "none": "use Ridge",
