@@ -283,6 +283,13 @@ def test_an_address_of_ipv6_is_written_with_brackets() -> None:
     assert ImapAddress.parse(str(address)) == address
 
 
+def test_a_password_that_login_cannot_send_is_explained(ann: User, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(IMAPClient, "has_capability", lambda *_: False)  # without AUTH=PLAIN, LOGIN is used
+    sentence = refused("mail", "sort", ann.address(), "--filter", mine, *ann.options, code=3)
+    assert "the password has letters outside ASCII" in sentence
+    assert PASSWORD not in sentence
+
+
 def test_a_password_that_the_server_repeats_is_not_shown(
     ann: User, mine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

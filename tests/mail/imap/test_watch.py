@@ -5,16 +5,20 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
 from suffice.mail import MailFilter
+from suffice.mail.imap import watcher
 from suffice.mail.imap.address import ImapAddress
 from suffice.mail.imap.connection import ImapConnection
 from suffice.mail.imap.credentials import Credentials
+from suffice.mail.imap.errors import ConnectionLostError
 from suffice.mail.imap.folders import ImapFolder
 from suffice.mail.imap.ledger import ImapLedger
 from suffice.mail.sorter import FilterJudge, SortResult, sort_mailbox
@@ -99,6 +103,36 @@ def test_a_connection_is_opened_again_after_a_restart_of_the_server(mine: Path) 
         assert "trying again in" in err
     finally:
         server.remove()
+
+
+class Delays(threading.Event):
+    """An event that records for how long a program waits, and is set after fourteen times."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seconds: list[float] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.seconds.append(timeout or 0.0)
+        if len(self.seconds) == 14:
+            self.set()
+        return self.is_set()
+
+
+def test_delays_before_new_connections_double_up_to_five_minutes_and_vary(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> ImapConnection:
+        raise ConnectionLostError("the server is down")
+
+    delays, first = Delays(), MagicMock()
+    first.resolve.side_effect = ConnectionLostError("cut")
+    connections = iter([lambda: first])
+    monkeypatch.setattr(watcher, "stop_on_signals", lambda: nullcontext(delays))
+    remarks: list[str] = []
+    watcher.watch_imap_folder(lambda: next(connections, fail)(), lambda _: None, remarks.append)
+    shares = [seconds / min(300, 2 ** (number + 1)) for number, seconds in enumerate(delays.seconds)]
+    assert all(0.25 <= share <= 0.75 for share in shares)
+    assert len(set(shares)) == 14
+    assert remarks[1].startswith("the server is down; trying again in ")
 
 
 def test_a_wrong_password_ends_the_watch_at_once(ann: User, mine: Path) -> None:
