@@ -105,3 +105,16 @@ def test_warnings_are_saved_and_printed(tmp_path: Path) -> None:
 def test_extreme_numbers_are_no_warning(scale: float) -> None:
     rows = table()
     assert found(rows.assign(x=rows.x * scale), "y", "nb") == {}
+
+
+def test_numbers_that_may_stand_for_missing_cells_are_named(tmp_path: Path) -> None:
+    heat = np.random.default_rng(1).normal(20, 3, 300).round(1)
+    heat[::30] = -999
+    rows = table().assign(heat=heat, year=np.arange(300) % 30 + 1999)
+    (warning,) = suffice.fit(rows, "y", "nb").warnings_
+    assert (warning.code, warning.column, warning.value) == ("placeholder", "heat", pytest.approx(1 / 30))
+    assert "'heat' is -999 in 10 of 300 rows" in warning.message
+    assert warning.message.endswith("give --missing -999")
+    rows.to_csv(tmp_path / "a.csv", index=False)
+    cured = done("fit", tmp_path / "a.csv", "-t", "y", "-m", "nb", "--missing", "-999", "--json").json
+    assert cured["warnings"] == []

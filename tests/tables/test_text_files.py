@@ -245,6 +245,14 @@ def test_a_byte_order_mark_says_the_encoding(encoding: str, tmp_path: Path) -> N
     assert rows_of(path).to_pydict() == {"größe": [1, 2], "y": ["x", "z"]}
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_the_first_name_may_have_a_line_break_or_a_delimiter(encoding: str, tmp_path: Path) -> None:
+    for name in ("price\n(EUR)", "price, net"):
+        rows = pd.DataFrame({name: [1.5, 2.5], "y": ["x", "z"]})
+        rows.to_csv(tmp_path / "a.csv", index=False, encoding=encoding)
+        assert rows_of(tmp_path / "a.csv").to_pydict() == {name: [1.5, 2.5], "y": ["x", "z"]}
+
+
 @pytest.mark.parametrize(
     ("start", "message"),
     [

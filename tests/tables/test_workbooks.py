@@ -95,6 +95,28 @@ def test_a_sheet_gives_the_model_of_the_data_frame(write: Callable[[Path], Path]
     assert model.description_.known()["amount"].sum() == sales().amount.notna().sum()
 
 
+def test_cells_that_libreoffice_writes_as_they_are_shown_are_those_of_the_workbook(tmp_path: Path) -> None:
+    require("libreoffice")
+    book = openpyxl.Workbook()
+    book.active.append(["amount\n(EUR)", "day", "units", "code", "returned"])
+    for row, each in enumerate(sales().to_dict("records")):
+        amount = None if np.isnan(each["amount"]) else each["amount"] * 10 - 2000
+        book.active.append([amount, each["day"].date(), 37 * row, f"0{row % 9}", each["returned"]])
+    for amount, day, units, *_ in book.active.iter_rows(min_row=2):
+        amount.number_format = "#,##0.00 [$€-407];(#,##0.00) [$€-407]"
+        day.number_format, units.number_format = "DD.MM.YYYY", "#,##0"
+    book.save(tmp_path / "a.xlsx")
+    form = "csv:Text - txt - csv (StarCalc):9,34,65535,1,,1031,false,true"  # tabs, UTF-16, as shown
+    home = f"-env:UserInstallation={(tmp_path / 'home').as_uri()}"
+    words = [home, "--headless", "--convert-to", form, "--outdir", tmp_path, tmp_path / "a.xlsx"]
+    subprocess.run([find_program("soffice"), *words], check=True, capture_output=True, timeout=120)
+    assert "(1,9" in (tmp_path / "a.csv").read_text(encoding="utf-16")
+    text, workbook = (suffice.fit(tmp_path / name, "returned", "nb") for name in ("a.csv", "a.xlsx"))
+    assert kinds(text) == kinds(workbook)
+    assert kinds(text) == {"amount\n(EUR)": "numeric", "day": "date", "units": "numeric", "code": "category"}
+    np.testing.assert_allclose(text.predict_proba(tmp_path / "a.csv"), workbook.predict_proba(tmp_path / "a.xlsx"))
+
+
 def test_commands_read_sheets(tmp_path: Path) -> None:
     path, model = with_pandas(tmp_path / "a.xlsx"), tmp_path / "m.suffice"
     ran = done("fit", path, "-t", "returned", "-m", "nb", "-o", model, "--json", "--sheet", "Sales")

@@ -245,7 +245,10 @@ def find_date_notation(
         cure = {"dmy": "give --day-first", "mdy": "give --month-first", "ymd": "write 2024-12-31"}[other]
         notes.append(f"{cell!r} is read as {one}, and may be {two}: if so, {cure}")
     elif order != "ymd":
-        cell = max(moments[order], key=lambda cell: str(moments[order][cell])[5:7] != str(moments[order][cell])[8:10])
+        cell = max(
+            moments[order],
+            key=lambda cell: (not cell[:3].isdecimal(), len({*str(moments[order][cell])[5:10].split("-")})),
+        )
         notes.append(f"dates that begin with {_WORDS[order]}: {cell!r} is {_describe(moments[order][cell])}")
     notes += [f"{listed(marks, 3)} {'is' if len(marks) == 1 else 'are'} missing"] if marks else []
     notes += [f"{told}, and read as missing"] if wrong else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ _FEW_CLASSES = 10
 _ERRORS_REMOVED, _VARIANCE_REMOVED = 0.98, 0.99
 #: Share of the loss of the baseline that a model must remove: the log loss, or the squared error or the deviance.
 _LOG_LOSS_REMOVED, _LOSS_REMOVED = 0.999, 0.9999
+#: Numbers that often stand for missing cells.
+_PLACEHOLDER = re.compile("-9|-?99+")
 #: Bins of a column of numbers: the most, and the least number of rows of each on average.
 _BINS, _ROWS_PER_BIN = 64, 25
 #: Cells that are examined, at least of so many rows.
@@ -43,8 +46,8 @@ class Finding:
     ----------
     code
         What was found: ``"target-copy"``, ``"near-perfect-column"``, ``"near-perfect-model"``,
-        ``"duplicate-rows"``, ``"never-predicted"``,
-        ``"few-rows"``, or of an evaluation ``"training-rows"``.
+        ``"duplicate-rows"``, ``"placeholder"``, ``"never-predicted"``, ``"few-rows"``, or of an evaluation
+        ``"training-rows"``.
     column
         The column; None if it concerns the rows.
     value
@@ -81,7 +84,9 @@ def find_leaks(trial: CrossValidation, target: str) -> list[Finding]:
     """Return the warnings about columns that leak the target, and about copies of rows."""
     rows = min(len(trial.values), max(_CELLS // max(len(trial.sample.features), 1), _LEAST_ROWS))
     some = trial[np.arange(rows)]  # rows are in random order
-    found = [_judge_column(place, some, target) for place in range(len(trial.sample.features))]
+    places = range(len(trial.sample.features))
+    found = [_judge_column(place, some, target) for place in places]
+    found += [_find_placeholder(place, some) for place in places]
     return [each for each in (*found, _find_duplicates(trial)) if each is not None]
 
 
@@ -144,6 +149,26 @@ def _judge_column(place: int, trial: CrossValidation, target: str) -> Finding | 
         return None
     message = f"column {feature.name!r} alone explains {removed:.1%} of the variance of {target!r}: {cure}"
     return Finding("near-perfect-column", feature.column, removed, message)
+
+
+def _find_placeholder(place: int, trial: CrossValidation) -> Finding | None:
+    """Return the warning about a number such as -999, far from all others, that may stand for missing cells."""
+    column, feature = trial.sample.columns[place], trial.sample.features[place]
+    if feature.kind not in ("numeric", "count") or feature.part is not None or not isinstance(column, np.ndarray):
+        return None
+    known = column[~np.isnan(column)]
+    for value in {known.min(), known.max()} if len(known) else ():
+        others = known[known != value]
+        rows = len(known) - len(others)
+        if not len(others) or rows < 2 or not _PLACEHOLDER.fullmatch(f"{value:.10g}"):
+            continue
+        if np.abs(others - value).min() > max(np.ptp(others), 1):
+            message = (
+                f"column {feature.column!r} is {value:g} in {rows:,} of {len(known):,} rows, and {others.min():g} to "
+                f"{others.max():g} in the others: if {value:g} stands for a missing cell, give --missing {value:g}"
+            )
+            return Finding("placeholder", feature.column, rows / len(known), message)
+    return None
 
 
 def _bin_cells(column: Any) -> tuple[Codes, bool]:

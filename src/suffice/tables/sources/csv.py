@@ -35,6 +35,8 @@ _EXACT = 2**53
 #: Some integers of this many digits are not.
 _EXACT_DIGITS = 16
 _ZERO_PADDED = re.compile(r"(?<![0-9.:+T-])0[0-9]+(?![0-9.:T-])")
+#: A name with a line break or a delimiter after a byte order mark: DuckDB does not see its first quote.
+_QUOTED_BREAK = re.compile(codecs.BOM_UTF8 + rb'"[^"]*[\r\n,;|\t]')
 #: Numbers whose points may separate decimals or thousands.
 _POINTS = "^[+-]?([1-9][0-9]{0,2}([.][0-9]{3})*|0)$"
 _ISO_DATE = "^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?$"
@@ -145,6 +147,11 @@ def guess_delimiter(path: str, encoding: str) -> str | None:
     return best
 
 
+def _is_read_by_duckdb(file: str, dialect: Dialect) -> bool:
+    """Whether DuckDB reads the encoding of a file; for UTF-16, see ``_QUOTED_BREAK``."""
+    return dialect.codec in DUCKDB_ENCODINGS and (dialect.codec != "utf-16" or file.endswith((".gz", ".zst")))
+
+
 def _check_delimiters(files: Sequence[str], dialect: Dialect) -> None:
     """Raise if files have different delimiters: DuckDB would read the cells of some as one."""
     if dialect.delimiter is not None:
@@ -188,6 +195,8 @@ def detect_encoding(path: str, dialect: Dialect) -> str:
         return dialect.encoding
     with Path(path).open("rb") as file:
         start = file.read(_LOOKED_AT)
+    if dialect.codec == "utf-8" and _QUOTED_BREAK.match(start):
+        return "utf-8-sig"
     if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return "utf-32"
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -342,7 +351,7 @@ class CsvSource(DuckSource):
     ) -> None:
         self.missing = dialect.missing_marks
         dialects = [replace(dialect, encoding=detect_encoding(file, dialect)) for file in files]
-        if len({each.codec for each in dialects}) > 1 or dialects[0].codec not in DUCKDB_ENCODINGS:
+        if len({each.codec for each in dialects}) > 1 or not all(map(_is_read_by_duckdb, files, dialects)):
             files = self._in_utf_8(files, dialects)
             dialects = [replace(dialect, encoding="utf-8")]
         self._dialect = dialects[0]
