@@ -134,6 +134,20 @@ def test_a_day_that_comes_late_tells_the_order(tmp_path: Path) -> None:
     assert model.schema_.field("day").dates.order == "mdy"
 
 
+def test_comparisons_say_how_dates_are_read(tmp_path: Path) -> None:
+    ran = done("compare", csv(table(OPEN, "%m/%d/%Y"), tmp_path / "a.csv"), "-t", "y", "-m", "nb", "--json")
+    (note,) = ran.json["notes"]
+    assert "if so, give --month-first" in note
+    assert ran.err.count(note) == 1
+
+
+@pytest.mark.parametrize("form", ["onnx", "python", "json"])
+def test_models_of_dates_of_other_countries_are_exported(form: str, tmp_path: Path) -> None:
+    (one, two) = (suffice.fit(each, "y", "nb") for each in (table(), table(form="%d.%m.%Y")))
+    exported = [model.export(tmp_path / f"{place}.{form}", form) for place, model in enumerate((one, two))]
+    assert exported[0].read_bytes() == exported[1].read_bytes()
+
+
 def test_rows_are_held_out_by_dates_of_other_countries(tmp_path: Path) -> None:
     path = csv(table(form="%d.%m.%Y"), tmp_path / "a.csv")
     found = suffice.fit(path, "y", "nb", time="day").candidates_[0].loss

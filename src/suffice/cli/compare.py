@@ -78,7 +78,7 @@ def compare(
     if output is not None:
         _check_suffix(output)
     kinds = column_kinds(kind, ignore)
-    source = open_table(table, kinds, **options)
+    source = open_table(table, kinds, tell=False, **options)
     with progress_bar(quiet) as watch:
         found = compare_models(
             source,
@@ -98,6 +98,8 @@ def compare(
     display = LearningCurveDisplay(found.sizes, found.curves, found.spreads, measure=found.measure)
     for each in found.warnings:
         say(each.message, "warning")
+    for note in found.notes:
+        say(note, "warning")
     if as_json:
         crossings = [each._asdict() for each in display.crossings]
         warnings = [vars(each) for each in found.warnings]

@@ -61,6 +61,8 @@ class Comparison:
         Mean loss on test rows of the class frequencies, or the mean, of the training rows, (s,).
     warnings
         Columns that leak the target, and copies of rows.
+    notes
+        How the table and its columns are read, where that is not obvious.
     """
 
     sizes: npt.NDArray[np.int64]
@@ -71,6 +73,7 @@ class Comparison:
     rows: int
     baseline: FloatArray
     warnings: list[Finding]
+    notes: tuple[str, ...] = ()
 
     @property
     def best(self) -> str:
@@ -178,6 +181,7 @@ def compare(
         found.rows,
         np.array([np.mean(each) for each in guessed]),
         find_leaks(trial, target),
+        found.schema.notes,
     )
 
 

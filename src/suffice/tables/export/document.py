@@ -31,7 +31,7 @@ from suffice.tables.schema import Feature, Field, Schema
 #: Name and version of the format.
 FORMAT, VERSION = "suffice-model", 1
 #: Attributes of a column and of a schema that an export writes, or that predictions do not depend on.
-_FIELD = {"name", "kind", "type", "why", "parts", "truth", "format", "note", "is_uncertain", "is_code"}
+_FIELD = {"name", "kind", "type", "why", "parts", "truth", "format", "note", "is_uncertain", "is_code", "dates"}
 _SCHEMA = {"fields", "target", "task", "missing", "roles", "table_notes"}
 
 Term = dict[str, Any]
