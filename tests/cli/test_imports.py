@@ -81,6 +81,17 @@ def test_fits_import_neither_scikit_learn_nor_pandas(folder: Path, model: str, t
     assert not {*ESTIMATORS, "pandas"} & {*found}
 
 
+@pytest.mark.parametrize("target", ["size", "y"])
+def test_fits_of_local_models_import_neither_scikit_learn_nor_pandas(folder: Path, target: str) -> None:
+    ignored = [
+        option
+        for name in ("b", "day", "note", "n", {"size": "y", "y": "size"}[target])
+        for option in ("--ignore", name)
+    ]
+    found = slow_imports(folder, "fit", "table.csv", "--target", target, "--model", "local", *ignored, "-o", "fitted")
+    assert not {*ESTIMATORS, "pandas"} & {*found}
+
+
 @pytest.mark.parametrize("model", ["auto", "poisson"])
 def test_fits_of_counts_import_neither_scikit_learn_nor_pandas(folder: Path, model: str) -> None:
     options = ("--target", "n", "--task", "counts", "--model", model)

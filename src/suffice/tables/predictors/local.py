@@ -6,8 +6,11 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
+from suffice import validation
 from suffice.statistics.base import FloatArray
+from suffice.store import Contents
 from suffice.tables.design_matrix import Design, build_design
 from suffice.tables.encoding import Block
 from suffice.tables.errors import TableError
@@ -16,6 +19,15 @@ from suffice.tables.predictors.linear import stack_rows
 
 #: Largest number of columns for distances between rows.
 _NEAR = 10
+#: Parameters of the estimator besides its family, as a file has them.
+_PARAMETERS: dict[str, Any] = {
+    "bandwidth": "auto",
+    "degree": 1,
+    "kernel": "gaussian",
+    "l2": 1e-3,
+    "max_iter": 100,
+    "tol": 1e-10,
+}
 
 
 class LocalPredictor(Predictor):
@@ -25,8 +37,6 @@ class LocalPredictor(Predictor):
 
     def prepare(self, sample: Block) -> None:
         """Choose the columns and the scales of distances."""
-        from suffice.discriminative import LocallyWeightedRegression
-
         if len(self.labels) > 2:
             raise TableError(f"the model 'local' predicts two classes; the target has {len(self.labels)}")
         self.design = build_design(sample)
@@ -35,8 +45,6 @@ class LocalPredictor(Predictor):
                 f"the model 'local' would measure distances in {self.design.width} columns, and {_NEAR} are the "
                 "most: leave some out, or use another model"
             )
-        family: Any = "bernoulli" if self.task == "classes" else "gaussian"
-        self.inner = LocallyWeightedRegression(bandwidth="auto", family=family, l2=1e-3)
 
     def learn(self, rows: Iterable[EncodedRows]) -> Self:
         """Keep the rows."""
@@ -45,8 +53,31 @@ class LocalPredictor(Predictor):
             ignore_warnings(),
         ):
             matrix, values, weights = stacked
-            self.inner.fit(np.array(matrix), values, sample_weight=weights)
+            self._set_contents(self._fit(np.array(matrix), values, validation.weights(weights, len(values))))
         return self
+
+    def _fit(self, matrix: FloatArray, values: npt.NDArray[Any], weights: FloatArray | None) -> Contents:
+        """Choose the bandwidth, and return what the file of the estimator holds."""
+        from suffice.discriminative.local_fit import LocalRows
+
+        classes, y = None, values.astype(np.float64)[:, None]
+        if self.task == "classes":
+            present = np.unique(values if weights is None else values[weights > 0])
+            if len(present) < 2:
+                raise ValueError(f"all rows are of one class, {self.labels.names[present[0]]!r}: 'local' needs two")
+            classes = {"names": present.tolist(), "dtype": present.dtype.kind}
+        parameters = {**_PARAMETERS, "family": "gaussian" if classes is None else "bernoulli"}
+        rows = LocalRows.of(matrix, y, weights)
+        bandwidth, tried = rows.tuned(parameters, None)
+        settings = {
+            "parameters": parameters,
+            "bandwidth": bandwidth,
+            "classes": classes,
+            "features": self.design.width,
+            "feature_names": None,
+            "shape": [],
+        }
+        return Contents("LocallyWeightedRegression", settings, {}, {**rows.arrays(), "leave_one_out": tried})
 
     def scores(self, block: Block) -> FloatArray:
         """Return log-scores of the classes, (n, 2), or expected numbers, (n,)."""
