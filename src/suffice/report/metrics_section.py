@@ -107,7 +107,7 @@ def _thresholds_table(data: ReportData) -> Table | None:
     ]
     names = ["recall", "precision", "predicted", *([] if model.cost is None else ["cost of a row"])]
     names += [f"cost, misses × {ratio}" for ratio in ratios]
-    columns = [Column("threshold", "number"), *(Column(name, "number") for name in names)]
+    columns = [Column("threshold"), *(Column(name, "number") for name in names)]
     note = "A row is predicted as positive if its probability is at least the threshold."
     if ratios:
         note += (
