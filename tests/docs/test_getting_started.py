@@ -36,5 +36,4 @@ def test_the_first_page_can_be_followed(tmp_path: Path, monkeypatch: pytest.Monk
                 check_output(PAGE, command, shown)
         else:
             run_python(block, variables)
-    mpl.pyplot.close("all")
     assert {path.name for path in tmp_path.iterdir()} >= {"report.html", "tumours.suffice", "first.suffice"}
