@@ -237,6 +237,8 @@ def _start(fit: Backfit) -> None:
     rows, (first, last, _) = fit.rows, fit.held
     if rows.family == "tweedie":
         learned = np.r_[:first, last : len(rows)]
+        if rows.weight is not None:
+            learned = learned[rows.weight[learned] > 0]
         target = rows.target[learned]
         weight = np.ones(len(learned)) if rows.weight is None else rows.weight[learned]
         offset = np.zeros(len(learned)) if rows.offset is None else rows.offset[learned]
