@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn import naive_bayes
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
-from sklearn.metrics import r2_score
+from sklearn.metrics import log_loss, r2_score
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.model_selection import cross_val_score as sklearn_cross_val_score
 
@@ -154,6 +154,22 @@ def test_a_few_scores_far_off_do_not_make_posteriors_uniform() -> None:
     best = best_temperature(joint, codes, np.ones(1000))
     assert best < 5  # it was 1e4
     assert log_score(joint, codes, np.ones(1000), best) >= log_score(joint, codes, np.ones(1000))
+
+
+def test_a_temperature_that_a_fit_chooses_is_chosen_in_each_fold() -> None:
+    random = np.random.default_rng(0)
+    x = random.normal(size=(400, 1)) + 0.3 * random.normal(size=(400, 6))  # columns that repeat each other
+    y = (x[:, 0] + random.normal(size=400) > 0).astype(int)
+    automatic, fixed = GaussianNB(temperature="auto"), GaussianNB()
+    mine = cross_validate(automatic, x, y, folds=3, scoring="neg_log_loss").scores[0]
+    expected = []
+    for train, held in StratifiedKFold(3).split(x, y):
+        model = GaussianNB(temperature="auto").fit(x[train], y[train])
+        expected.append(-log_loss(y[held], model.predict_proba(x[held])))
+    np.testing.assert_allclose(mine, expected, rtol=1e-12)
+    assert mine.mean() > cross_validate(fixed, x, y, folds=3, scoring="neg_log_loss").scores.mean() + 0.1
+    with pytest.raises(ValueError, match=r"GaussianNB\(temperature='auto'\) again for every fold"):
+        cross_validate(automatic, lambda: iter([(x, y)]), None, folds=3, scoring="neg_log_loss")
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e9])

@@ -101,7 +101,8 @@ def cross_validate(
     ----------
     model
         A classifier or regression; it is not changed. Generative classifiers of this package are read from sums; any
-        other model, such as a logistic regression, is fitted anew for every fold and setting.
+        other model, such as a logistic regression, is fitted anew for every fold and setting. So are models with
+        ``temperature="auto"`` if the score depends on it.
     X, y, sample_weight
         Rows, their classes and weights; or a collection of Dask, a data frame of Spark, files or a function that starts
         a stream, as for ``fit``.
@@ -141,9 +142,12 @@ def cross_validate(
     name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
     _check_arguments(folds, scoring)
     in_parts = dataset_in_parts(X, y=y, sample_weight=sample_weight)
-    if not isinstance(model, SummedModel):
+    # Only a fit chooses a temperature, which the best class does not depend on.
+    chooses = scoring != "accuracy" and any(getattr(each, "temperature", None) == "auto" for each in candidates)
+    if chooses or not isinstance(model, SummedModel):
         if in_parts is not None:
-            raise refused_in_parts("refits", type(model).__name__, X)
+            setting = "(temperature='auto')" if chooses else ""
+            raise refused_in_parts("refits", f"{type(model).__name__}{setting}", X)
         refitted = scores_of_refits(candidates, X, y, sample_weight, folds, scoring)
         return CrossValidation(settings, np.array(refitted), name)
     data = ArrayDataset({"X": X, "y": y, "sample_weight": sample_weight}) if in_parts is None else in_parts
