@@ -168,7 +168,7 @@ def test_a_temperature_that_a_fit_chooses_is_chosen_in_each_fold() -> None:
         expected.append(-log_loss(y[held], model.predict_proba(x[held])))
     np.testing.assert_allclose(mine, expected, rtol=1e-12)
     assert mine.mean() > cross_validate(fixed, x, y, folds=3, scoring="neg_log_loss").scores.mean() + 0.1
-    with pytest.raises(ValueError, match=r"GaussianNB\(temperature='auto'\) again for every fold"):
+    with pytest.raises(TypeError, match=r"GaussianNB\(temperature='auto'\) again for every fold"):
         cross_validate(automatic, lambda: iter([(x, y)]), None, folds=3, scoring="neg_log_loss")
 
 
