@@ -73,7 +73,7 @@ def mail() -> Iterator[Case]:
         state.learn(found, 0, random.randrange(2), 1.0, 1, 1)
         state.scores(found, 1)
         state.contributions(found, 0, 0)
-        state.lines(raw, 0)
+        state.lines(found, 0, raw, 0)
         state.prune(5000)
 
     yield case
