@@ -195,6 +195,14 @@ def test_binomial_limits_between_two_counts_and_without_trials() -> None:
     assert metrics.binomial_interval(0, 0) == (0, 1)
 
 
+@pytest.mark.parametrize("n", [7, 49, 100, 6500])
+def test_the_mean_and_the_interval_of_equal_values_have_no_rounding_error(n: int) -> None:
+    right, error = metrics.mean_and_error(np.ones(n), np.full(n, 0.1))
+    assert (right, error) == metrics.mean_and_error(np.ones(n)) == (1.0, 0.0)
+    assert metrics.share_interval(right, error, n) == metrics.binomial_interval(n, n)
+    assert metrics.share_interval(29 / 100, 0.0, 100) == metrics.binomial_interval(29, 100)
+
+
 def test_logit_limits_are_normal_on_the_logit_scale() -> None:
     low, high = metrics.logit_interval(1.0, 0.04, 0.9)
     assert (logit(low), logit(high)) == pytest.approx(norm.interval(0.9, 1.0, 0.2))

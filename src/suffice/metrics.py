@@ -424,9 +424,10 @@ def mean_and_error(
     >>> [round(each, 3) for each in mean_and_error(np.tile(values, 2), groups=np.tile(np.arange(4), 2))]
     [2.5, 0.645]
     """
-    shares = np.full(len(values), 1 / len(values)) if weights is None else weights / weights.sum()
-    mean = float((shares * values).sum())
-    gaps = shares * (values - mean)
+    weights = np.ones(len(values)) if weights is None else weights
+    total = weights.sum()
+    mean = float((weights * values).sum() / total)  # exactly 1 if all values are
+    gaps = weights * (values - mean) / total
     if groups is not None:
         gaps = np.bincount(np.unique(groups, return_inverse=True)[1], gaps)
     m = len(gaps)
@@ -457,7 +458,7 @@ def share_interval(share: float, error: float, rows: int, level: float = 0.95) -
     """
     if error > 0:
         rows = max(min(rows, round(share * (1 - share) / error**2)), 1)
-    return binomial_interval(share * rows, rows, level)
+    return binomial_interval(round(share * rows, 6), rows, level)  # 0.29 * 100 is less than 29
 
 
 def binomial_interval(k: float, n: int, level: float = 0.95) -> tuple[float, float]:

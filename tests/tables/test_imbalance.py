@@ -45,6 +45,14 @@ def test_the_interval_of_the_accuracy_is_exact() -> None:
     assert (low, high) == pytest.approx(found, abs=0.01)
 
 
+def test_the_interval_of_predictions_that_are_all_right_is_exact() -> None:
+    z = np.arange(6500)
+    (chosen, _) = suffice.fit(pd.DataFrame({"x": z % 2 * 9.0 + z % 7, "y": z % 2}), "y", "additive", folds=2).candidates_
+    low, high = chosen.intervals["accuracy"]
+    assert (chosen.measures["accuracy"], high) == (1.0, 1.0)
+    assert low == pytest.approx(suffice.metrics.binomial_interval(chosen.rows, chosen.rows)[0], abs=1e-12)
+
+
 def test_intervals_shrink_with_more_rows() -> None:
     few, many = (suffice.fit(rare(rows, 0.3), "y", "nb").candidates_[0].intervals["loss"] for rows in (60, 600))
     assert few[1] - few[0] > 2 * (many[1] - many[0])
