@@ -8,7 +8,6 @@ import io
 import json
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +38,7 @@ class OnlyNumpy:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] not in {{*sys.stdlib_module_names, "numpy"}}:
             raise ImportError(f"{{name}} is not of the standard library")
-sys.path.append({sysconfig.get_path("purelib")!r})
+sys.path.append({str(Path(np.__file__).parents[1])!r})
 sys.meta_path.insert(0, OnlyNumpy())
 import runpy
 sys.argv = sys.argv[1:]
@@ -101,6 +100,18 @@ def test_categories_that_were_numbers_are_read_from_csv_as_by_the_model(tmp_path
         document = export_document(model)
         found = runtime.predict(runtime.read_csv(str(rows), document), document)
         np.testing.assert_allclose(found, model.predict(rows), atol=1e-12)
+
+
+def test_booleans_that_a_gap_made_floats_are_read_from_csv_as_by_the_model(tmp_path: Path) -> None:
+    i, path = np.arange(90), tmp_path / "rows.csv"
+    table = pd.DataFrame({"flag": (i % 3 > 0).astype(float), "x": i % 7, "y": i % 7 + i % 3 * 0.25})
+    table.loc[::10, "flag"] = None  # pandas writes 1.0
+    table.to_csv(path, index=False)
+    model = TableModel("linear", task="numbers").fit(path, "y")
+    assert model.schema_.field("flag").kind == "boolean"
+    document = export_document(model)
+    found = runtime.predict(runtime.read_csv(str(path), document), document)
+    np.testing.assert_allclose(found, model.predict(path), atol=1e-12)
 
 
 def test_numbers_keep_all_digits_in_json() -> None:

@@ -84,7 +84,7 @@ def read_csv(path: str, model: Mapping[str, Any] | None = None) -> dict[str, lis
     gaps = {"", *model["missing"]}
     for each in model["columns"]:
         own = found.get(each["name"], [])
-        is_number = each["kind"] == "category" and each["type"] in ("whole", "number")  # at the fit: 1.0 is the name 1
+        is_number = each["kind"] in ("category", "boolean") and each["type"] in ("whole", "number")  # 1.0 is called 1
         if is_number and all(cell in gaps or _PLAIN_NUMBER.fullmatch(cell) for cell in own):
             found[each["name"]] = [None if cell in gaps else float(cell) for cell in own]
     return found
