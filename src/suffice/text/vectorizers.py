@@ -462,11 +462,44 @@ class TfidfVectorizer(scikit_learn.TfidfVectorizer, CountVectorizer):  # type: i
         )
         self.n_jobs = n_jobs
 
+    def fit(self, raw_documents: TextsLike, y: VectorLike = None) -> Self:
+        """Learn the vocabulary of documents, and in how many of them each word is."""
+        self._learn(raw_documents)
+        return self
+
+    def fit_transform(self, raw_documents: TextsLike, y: VectorLike = None) -> Any:
+        """Learn the vocabulary and the document frequencies, and return the weighted counts, (n, V)."""
+        return self._weigh(self._learn(raw_documents))
+
     def transform(self, raw_documents: TextsLike) -> Any:
         """Return the weighted counts of documents, (n, V)."""
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self, msg="The TF-IDF vectorizer is not fitted")
-        rows, tfidf = self.transform_counts(raw_documents), self._tfidf
+        return self._weigh(self.transform_counts(raw_documents))
+
+    def _learn(self, raw_documents: TextsLike) -> Any:
+        """Learn the vocabulary and the document frequencies, and return the counts.
+
+        ``TfidfTransformer.fit`` has the same frequencies, and checks a matrix that was just made.
+        """
+        self._check_params()
+        counts = CountVectorizer.fit_transform(self, raw_documents)
+        tfidf = scikit_learn.TfidfTransformer(
+            norm=self.norm, use_idf=self.use_idf, smooth_idf=self.smooth_idf, sublinear_tf=self.sublinear_tf
+        )
+        n, tfidf.n_features_in_ = counts.shape
+        if not n:
+            tfidf.fit(counts)  # refuses them
+        if self.use_idf:
+            dtype = counts.dtype if counts.dtype in (np.float64, np.float32) else np.float64
+            documents = np.bincount(counts.indices, minlength=counts.shape[1]).astype(dtype)
+            tfidf.idf_ = np.log((n + int(self.smooth_idf)) / (documents + int(self.smooth_idf))) + 1
+        self._tfidf = tfidf
+        return counts
+
+    def _weigh(self, rows: Any) -> Any:
+        """Return counts weighted by the document frequencies and divided by the norm; rows of floats are changed."""
+        tfidf = self._tfidf
         idf = getattr(tfidf, "idf_", None)
         width = getattr(tfidf, "n_features_in_", None if idf is None else len(idf))
         if not rows.shape[0] or rows.shape[1] != width:
