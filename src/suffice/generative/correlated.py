@@ -87,8 +87,12 @@ class Correlated(Conditional):
 
     def linear(self, rows: FloatArray, centre: FloatArray, log_prior: FloatArray) -> FloatArray:
         """Return the linear form about a centre, of the known cells, plus the log-prior, where they share Sigma."""
+        known_cells = ~np.isnan(rows)
+        if known_cells.all():
+            theta = self.about(centre)
+            return np.asarray(rows @ theta.coef.T + theta.intercept + log_prior)
         scores = np.tile(log_prior, (len(rows), 1))
-        for pattern, members in patterns(~np.isnan(rows)):
+        for pattern, members in patterns(known_cells):
             if pattern.any():
                 known = self if pattern.all() else self.marginal(pattern)
                 theta = known.about(centre[pattern])
