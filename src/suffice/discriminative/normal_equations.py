@@ -228,8 +228,8 @@ def _with_ridge(matrix: FloatArray, l2: float) -> FloatArray:
     """Return a matrix with l2 added to its diagonal."""
     if l2 == 0:
         return matrix
-    changed = np.array(matrix)
-    changed[np.diag_indices_from(changed)] += l2
+    changed = np.array(matrix, order="C")
+    changed.ravel()[:: len(changed) + 1] += l2
     return changed
 
 
@@ -266,11 +266,13 @@ def elastic_net(products: FloatArray, right: FloatArray, l1: float, start: Float
     """
     penalties = np.full(len(products), float(l1))
     level = np.sqrt(np.maximum(np.diagonal(products), np.finfo(np.float64).tiny))
-    found = []
-    for each, at in zip(right.T, start.T, strict=True):
+    coef, solved = np.empty_like(right), []
+    for place, (each, at) in enumerate(zip(right.T, start.T, strict=True)):
         reach = float(np.abs(each / level).max(initial=0.0))  # step of a coefficient, in its own units
-        found.append(solve_quadratic(products, np.ascontiguousarray(each), penalties, at, PRECISION * reach))
-    return np.stack([coef for coef, _ in found], axis=1), all(solved for _, solved in found)
+        found = solve_quadratic(products, np.ascontiguousarray(each), penalties, at, PRECISION * reach)
+        coef[:, place] = found[0]
+        solved.append(found[1])
+    return coef, all(solved)
 
 
 def non_negative(products: FloatArray, right: FloatArray, start: FloatArray) -> tuple[FloatArray, bool]:

@@ -27,6 +27,8 @@ ROUNDS = 100
 SOLVES = 50
 #: The Hessian is computed again if the next predicted decrease is above this share of the last.
 FALL = 0.04
+#: Up to this number of coefficients, every step has a Hessian of its own, whose sums take little longer.
+FEW = 32
 #: Features added at a time, if there are too many for a Hessian matrix.
 WORKING = 200
 
@@ -108,7 +110,8 @@ class CoordinateDescent:
                 here, matrix, fresh = Point(*anew), anew.hessian, True
                 continue
             decrease = here.value - there.value
-            theta, here, before, fresh = theta + share * step, there, predicted, False
+            theta, here, before, fresh = theta + share * step, there, predicted, there.hessian is not None
+            matrix = matrix if there.hessian is None else there.hessian
         return solution(False, f"max_iter={self.max_iter} steps were made")
 
     def _add(self, trace: Trace, here: Point, theta: FloatArray, l1: FloatArray) -> None:
@@ -140,10 +143,11 @@ class CoordinateDescent:
         """Return the first halving of the step that decreases the value, and the objective there; or that here."""
         now = here.value + float((l1 * np.abs(theta)).sum())
         predicted = self._predicted(here.gradient, theta, step, l1)
+        evaluate = objective.value_gradient_hessian if theta.size <= FEW else objective.value_gradient
         share = 1.0
         for _ in range(30):
             at = theta + share * step
-            there = Point(*objective.value_gradient(at))
+            there = Point(*evaluate(at))
             self._add(trace, there, at, l1)
             if test.decreases(there.value + float((l1 * np.abs(at)).sum()), now, share * predicted):
                 return share, there
@@ -231,7 +235,7 @@ def solve_quadratic(
             rounding = 64 * EPSILON * float((level * np.abs(theta)).sum())
             free = np.flatnonzero(known & ((theta != 0) | (l1 == 0)))
             step = np.zeros_like(theta)
-            step[free] = -Symmetric.of(matrix[np.ix_(free, free)]).solve(violations[free])
+            step[free] = -Symmetric.of(matrix[free[:, None], free]).solve(violations[free])
             balanced = (np.abs(violations) <= (precision + rounding) * level)[known].all()
             if balanced and -inner(step, violations) <= (precision + 100 * rounding) ** 2:
                 return theta, True
