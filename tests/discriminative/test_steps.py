@@ -84,3 +84,11 @@ def test_local_fit_refuses_classes_and_several_targets():
         LocallyWeightedRegression(family="bernoulli").fit(x, [0, 1, 0, 1, 0, 1]).local_fit(1.0)
     with pytest.raises(ValueError, match="one target; y has 2"):
         LocallyWeightedRegression().fit(x, np.c_[x, x]).local_fit(1.0)
+    with pytest.raises(ValueError, match=r"one query, \(d,\); the shape of this one is \(2, 1\)"):
+        LocallyWeightedRegression().fit(x, x[:, 0]).local_fit([[1.0], [2.0]])
+
+
+def test_a_fit_at_a_query_is_printed_without_the_rows() -> None:
+    x = np.arange(5.0)[:, None]
+    fit = LocallyWeightedRegression(bandwidth=1.0).fit(x, x[:, 0]).local_fit(1.0)
+    assert repr(fit) == f"QueryFit(query={fit.query!r}, theta={fit.theta!r}, degree=1)"

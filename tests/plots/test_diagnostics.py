@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from suffice import LinearRegression, PoissonRegressor
+from suffice import GDA, LinearRegression, PoissonRegressor
 from suffice.plots import DiagnosticsDisplay
+from tests.plots.conftest import Rows
 
 
 def rows() -> tuple[np.ndarray, np.ndarray]:
@@ -50,3 +51,9 @@ def test_many_rows_are_sampled_with_the_farthest_among_them() -> None:
     points = np.asarray(display.axes_[0].collections[0].get_offsets())
     assert 20 <= len(points) <= 23
     assert points[:, 1].max() == pytest.approx(display.diagnostics.deviance[7])
+
+
+def test_models_without_diagnostics_are_refused(two_classes: Rows) -> None:
+    x, y = two_classes
+    with pytest.raises(ValueError, match="GDA has no diagnostics: give a regression"):
+        DiagnosticsDisplay.from_estimator(GDA().fit(x, y), x, y)

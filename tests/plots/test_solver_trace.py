@@ -7,7 +7,9 @@ import pytest
 
 from suffice import (
     GDA,
+    LinearRegression,
     LogisticRegression,
+    Perceptron,
 )
 from suffice.plots import SolverTraceDisplay
 from tests.plots.conftest import Rows
@@ -37,5 +39,9 @@ def test_invalid_input_raises(two_classes: Rows) -> None:
     x, y = two_classes
     with pytest.raises(ValueError, match="GDA has no trace"):
         SolverTraceDisplay.from_estimator(GDA().fit(x, y))
+    with pytest.raises(ValueError, match="no trace: the normal equations are solved, in one step; choose another"):
+        SolverTraceDisplay.from_estimator(LinearRegression().fit(x, x[:, 0]))
+    with pytest.raises(ValueError, match="Perceptron maximises no likelihood: trace_ and mistakes_ have its epochs"):
+        SolverTraceDisplay.from_estimator(Perceptron().partial_fit(x, y, classes=np.unique(y)))
     with pytest.raises(ValueError, match="one entry per step"):
         SolverTraceDisplay([1, 2], [1.0])

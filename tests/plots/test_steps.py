@@ -63,6 +63,10 @@ def test_cost_contours_refuse_other_models(two_classes: Rows, line: Rows) -> Non
         CostContoursDisplay.from_estimator(LogisticRegression(C=1.0).fit(x, y), x, y)
     with pytest.raises(ValueError, match="GDA has no objective"):
         CostContoursDisplay.from_estimator(GDA().fit(x, y), x, y)
+    with pytest.warns(match="separates"):
+        separated = LogisticRegression().fit([[1.0], [2.0], [3.0]], [0, 1, 1])
+    with pytest.raises(ValueError, match="the cost has no minimum, since the classes are separated"):
+        CostContoursDisplay.from_estimator(separated, [[1.0], [2.0], [3.0]], [0, 1, 1])
     with pytest.raises(ValueError, match="grid must be 2 or more; got 1"):
         CostContoursDisplay.from_estimator(LinearRegression().fit(*line), *line, grid=1)
     with pytest.raises(ValueError, match=r"paths\['a'\] must have the shape \(s, 2\)"):
@@ -123,7 +127,7 @@ def test_local_fit_refuses_other_models(two_classes: Rows) -> None:
     x, y = two_classes
     with pytest.raises(ValueError, match="GDA has no local fits"):
         LocalFitDisplay.from_estimator(GDA().fit(x, y))
-    with pytest.raises(ValueError, match="one feature, and the model has 3"):
+    with pytest.raises(ValueError, match="one feature, and the model has 3.*fit it to one"):
         LocalFitDisplay.from_estimator(LocallyWeightedRegression(1.0).fit(x, x[:, 0]))
 
 

@@ -47,7 +47,9 @@ def test_the_interval_of_the_accuracy_is_exact() -> None:
 
 def test_the_interval_of_predictions_that_are_all_right_is_exact() -> None:
     z = np.arange(6500)
-    (chosen, _) = suffice.fit(pd.DataFrame({"x": z % 2 * 9.0 + z % 7, "y": z % 2}), "y", "additive", folds=2).candidates_
+    (chosen, _) = suffice.fit(
+        pd.DataFrame({"x": z % 2 * 9.0 + z % 7, "y": z % 2}), "y", "additive", folds=2
+    ).candidates_
     low, high = chosen.intervals["accuracy"]
     assert (chosen.measures["accuracy"], high) == (1.0, 1.0)
     assert low == pytest.approx(suffice.metrics.binomial_interval(chosen.rows, chosen.rows)[0], abs=1e-12)

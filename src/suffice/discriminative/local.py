@@ -283,7 +283,10 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         _is_regressor(self)
         if self._shape:
             raise ValueError(f"local_fit is for one target; y has {self._rows.targets.shape[1]}")
-        x = validation.features(self, np.atleast_1d(np.asarray(query, dtype=np.float64))[None, :], reset=False)
+        asked = np.atleast_1d(np.asarray(query, dtype=np.float64))
+        if asked.ndim != 1:
+            raise ValueError(f"local_fit is for one query, (d,); the shape of this one is {asked.shape}")
+        x = validation.features(self, asked[None, :], reset=False)
         check_rows(x)
         neighbourhood = Neighbourhood(self._params.kernel, self.bandwidth_, self._params.degree)
         return self._rows.fit_at(np.asarray(x, dtype=np.float64)[0], neighbourhood, float(self._params.l2))

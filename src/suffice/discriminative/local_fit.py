@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import array_api_compat
@@ -427,9 +427,11 @@ class QueryFit:
 
     query: FloatArray  #: (d,)
     theta: FloatArray  #: (p,), of 1, the features and, for degree 2, their products: of x itself, not of x - query
-    weights: FloatArray  #: (n,), the kernel at each row, times the weight of the row
-    X: FloatArray  #: (n, d), the rows that the model keeps, in the order of the weights
-    y: FloatArray  #: (n,)
+    #: (n,), the kernel at each row, times the weight of the row
+    weights: FloatArray = field(repr=False)
+    #: (n, d), the rows that the model keeps, in the order of the weights
+    X: FloatArray = field(repr=False)
+    y: FloatArray = field(repr=False)  #: (n,)
     degree: int
 
     def predict(self, X: Any) -> FloatArray:

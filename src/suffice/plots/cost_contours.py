@@ -106,6 +106,10 @@ class CostContoursDisplay(SteppedDisplay):
         """
         if not hasattr(model, "objective"):
             raise ValueError(f"{type(model).__name__} has no objective: give a regression, such as LogisticRegression")
+        if getattr(model, "separation_", None) is not None:
+            raise ValueError(
+                "the cost has no minimum, since the classes are separated: give a model with a penalty (C)"
+            )
         objective = model.objective(X, y)
         names = [f"θ of {name}" for name in resolve_feature_names(model, X)]
         names = ["intercept", *names] if objective.intercept else names

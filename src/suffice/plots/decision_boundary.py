@@ -126,10 +126,13 @@ class DecisionBoundaryDisplay(Display):
 
         names = resolve_feature_names(model, X)
         chosen = [features] if np.ndim(features) == 0 else list(features)
-        if len(chosen) != 2 or len(names) < 2:
+        if len(names) < 2:
             raise ValueError(
-                f"a decision boundary needs two features; got {len(chosen)}, and X has {len(names)}: {names[:8]}"
+                f"a decision boundary is drawn over two features, and X has {len(names)}: {names}; of one feature, "
+                "draw ClassConditionalsDisplay or LinkDisplay"
             )
+        if len(chosen) != 2:
+            raise ValueError(f"a decision boundary needs two features; got {len(chosen)}: features={features!r}")
         one, two = (feature_index(names, feature) for feature in chosen)
         if one == two:
             raise ValueError(f"feature {names[one]!r} is given twice: give two different features")

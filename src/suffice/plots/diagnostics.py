@@ -74,6 +74,8 @@ class DiagnosticsDisplay(Display):
         ax
             Axes to draw in the place of.
         """
+        if not hasattr(model, "diagnostics"):
+            raise ValueError(f"{type(model).__name__} has no diagnostics: give a regression, such as LinearRegression")
         return cls(model.diagnostics(X, y, sample_weight, dfbetas=False, **rows)).plot(ax)
 
     def _grid(self) -> tuple[int, int]:

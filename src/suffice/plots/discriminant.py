@@ -125,7 +125,9 @@ class DiscriminantDisplay(Display):
 
         names = resolve_feature_names(model, X)
         if len(names) != 2:
-            raise ValueError(f"this plot is of two features, and the model has {len(names)}: {names[:8]}")
+            raise ValueError(
+                f"this plot is of two features, and the model has {len(names)}: {names[:8]}; fit it to two"
+            )
         normal = make_class_display(model, None, None, [0, 1], 2, max_rows, random_state)
         if not isinstance(normal, ClassEllipsesDisplay):
             raise ValueError(f"{type(model).__name__} has no normal densities: give GDA or GaussianNB")

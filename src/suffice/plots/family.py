@@ -128,23 +128,32 @@ class FamilyDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, *, ax: Axes | None = None) -> Self:
-        """Draw the family of a fitted ``GLM``, with densities at the quartiles of its predicted means.
+        """Draw the family of a fitted model, with densities at the quartiles of its predicted means.
 
         Parameters
         ----------
         model
-            A fitted ``GLM``.
+            A ``GLM``, a ``LogisticRegression`` of two classes, or a ``PoissonRegressor``.
         X
             Rows.
         ax
             Axes to draw on.
         """
-        from suffice.discriminative import GLM
+        from suffice.discriminative import GLM, LogisticRegression, PoissonRegressor
 
-        if not isinstance(model, GLM):
-            raise ValueError(f"{type(model).__name__} has no family: give GLM, or use from_family")
-        quartiles = np.quantile(np.asarray(model.predict(X), dtype=np.float64), [0.25, 0.5, 0.75])
-        return cls.from_family(model.family, means=np.unique(quartiles).tolist(), ax=ax)
+        if isinstance(model, GLM):
+            family, means = model.family, model.predict(X)
+        elif isinstance(model, PoissonRegressor):
+            family, means = "poisson", model.predict(X)
+        elif isinstance(model, LogisticRegression) and len(model.classes_) == 2:
+            family, means = "bernoulli", model.predict_proba(X)[:, 1]
+        else:
+            raise ValueError(
+                f"{type(model).__name__} is no GLM, LogisticRegression of two classes or PoissonRegressor: use "
+                "from_family, with the name of a family"
+            )
+        quartiles = np.quantile(np.asarray(means, dtype=np.float64), [0.25, 0.5, 0.75])
+        return cls.from_family(family, means=np.unique(quartiles).tolist(), ax=ax)
 
     def _grid(self) -> tuple[int, int]:
         return 2, 2
@@ -196,7 +205,10 @@ def _natural_parameters(family: Any, means: FloatArray) -> FloatArray:
     except (TypeError, ValueError, NotImplementedError):
         known = False
     if not known:
-        raise ValueError(f"the {family.name} family has not one natural parameter that follows from the mean")
+        raise ValueError(
+            f"the {family.name} family has not one natural parameter that follows from the mean: draw one that has, "
+            "such as 'gaussian', 'bernoulli', 'poisson', 'exponential' or NegativeBinomial(2.0)"
+        )
     return eta
 
 

@@ -93,7 +93,9 @@ class LocalFitDisplay(SteppedDisplay):
             raise ValueError(f"{type(model).__name__} has no local fits: give LocallyWeightedRegression")
         names = resolve_feature_names(model)
         if len(names) != 1:
-            raise ValueError(f"local fits are drawn over one feature, and the model has {len(names)}: {names[:8]}")
+            raise ValueError(
+                f"local fits are drawn over one feature, and the model has {len(names)}: {names[:8]}; fit it to one"
+            )
         if grid < 2:
             raise ValueError(f"grid must be 2 or more; got {grid!r}")
         rows = model.local_fit(0.0 if queries is None else np.ravel(queries)[0]).X[:, 0]

@@ -71,13 +71,18 @@ class SolverTraceDisplay(Display):
             Axes to draw on.
         """
         steps = getattr(getattr(model, "solution_", None), "trace", ())
-        if steps:
+        if len(steps) > 1:
             likelihoods = [-step.value for step in steps]
             return cls([step.passes for step in steps], likelihoods, [step.gradient_norm for step in steps]).plot(ax)
         values = getattr(model, "em_trace_", ())
         if len(values):
             return cls(np.arange(1, len(values) + 1), values, unit="EM steps").plot(ax)
-        raise ValueError(f"{type(model).__name__} has no trace: it is not fitted, or its fit needs no iterations")
+        name = type(model).__name__
+        if hasattr(model, "mistakes_"):
+            raise ValueError(f"{name} maximises no likelihood: trace_ and mistakes_ have its epochs")
+        if steps:
+            raise ValueError(f"{name} has no trace: {model.solution_.reason}, in one step; choose another solver")
+        raise ValueError(f"{name} has no trace: it is not fitted, or its fit needs no iterations")
 
     def _grid(self) -> tuple[int, int]:
         return (1, 1) if self.gradient_norm is None else (2, 1)
