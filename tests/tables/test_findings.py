@@ -49,6 +49,34 @@ def test_a_number_that_orders_the_rows_by_their_class_is_named() -> None:
     assert [(each.code, each.column) for each in model.warnings_] == [("near-perfect-column", "ticket")]
 
 
+def test_a_copy_that_some_rows_lack_is_named_with_their_share() -> None:
+    rows, known = table(), np.arange(300) % 3 > 0
+    (warning,) = suffice.fit(rows.assign(state=rows.y.where(known)), "y", "nb", folds=2).warnings_
+    assert (warning.code, warning.column) == ("target-copy", "state")
+    assert "is a copy of the target 'y' where it is known (67% of the rows)" in warning.message
+    fee = np.where(known, np.where(rows.y == "late", 20 + rows.z, rows.z), np.nan)
+    (warning,) = suffice.fit(rows.assign(fee=fee), "y", "nb", folds=2).warnings_
+    assert (warning.code, warning.column) == ("near-perfect-column", "fee")
+    assert "of held-out rows where it is known (67% of the rows)" in warning.message
+    rows["fahrenheit"] = (32 + 1.8 * rows.x).where(known)
+    assert found(rows, "x", "linear") == {"target-copy": "fahrenheit"}
+
+
+def test_a_date_that_is_known_for_one_class_alone_is_named_once() -> None:
+    rows = table()
+    day = pd.Series(pd.date_range("2024-01-01", periods=300)).where(rows.y == "late")
+    (warning,) = suffice.fit(rows.assign(paid_on=day), "y", "nb", folds=2).warnings_
+    assert (warning.code, warning.column, warning.value) == ("near-perfect-column", "paid_on", 1.0)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_column_that_orders_the_rows_as_the_target_does_is_named(sign: int) -> None:
+    rows = table()
+    (warning,) = suffice.fit(rows.assign(rate=sign * np.exp(2 * rows.x)), "x", "linear", folds=2).warnings_
+    assert (warning.code, warning.column) == ("near-perfect-column", "rate")
+    assert "orders the rows as 'x' does, with a rank correlation of 1.000" in warning.message
+
+
 def test_a_linear_function_of_a_number_is_named() -> None:
     rows = table()
     assert found(rows.assign(fahrenheit=32 + 1.8 * rows.x), "x", "linear") == {"target-copy": "fahrenheit"}

@@ -85,9 +85,10 @@ def find_leaks(trial: CrossValidation, target: str) -> list[Finding]:
     rows = min(len(trial.values), max(_CELLS // max(len(trial.sample.features), 1), _LEAST_ROWS))
     some = trial[np.arange(rows)]  # rows are in random order
     places = range(len(trial.sample.features))
-    found = [_judge_column(place, some, target) for place in places]
-    found += [_find_placeholder(place, some) for place in places]
-    return [each for each in (*found, _find_duplicates(trial)) if each is not None]
+    leaks = [each for each in (_judge_column(place, some, target) for place in places) if each is not None]
+    leaks = list({each.column: each for each in reversed(leaks)}.values())[::-1]  # the first part of a date
+    others = [*(_find_placeholder(place, some) for place in places), _find_duplicates(trial)]
+    return [*leaks, *(each for each in others if each is not None)]
 
 
 def find_evaluation_warnings(model: FittedTable, evaluation: Evaluation) -> list[Finding]:
@@ -115,10 +116,25 @@ def is_training_data(model: FittedTable, evaluation: Evaluation) -> bool:
 
 
 def _judge_column(place: int, trial: CrossValidation, target: str) -> Finding | None:
-    """Return the warning about a column that copies the target, or predicts it almost perfectly alone."""
-    column, feature = trial.sample.columns[place], trial.sample.features[place]
-    values = trial.values
-    if isinstance(column, list) or len(values) < _FEW_ROWS:
+    """Return the warning about a column that copies the target, or predicts it almost perfectly alone.
+
+    A column with missing cells is judged by all rows, and by those where it is known.
+    """
+    column = trial.sample.columns[place]
+    if isinstance(column, list):
+        return None
+    known = column.codes >= 0 if isinstance(column, CodedColumn) else ~np.isnan(column)
+    found = _judge_cells(place, trial, target, "")
+    if found is None and not known.all():
+        found = _judge_cells(place, trial[known], target, f" where it is known ({known.mean():.0%} of the rows)")
+    return found
+
+
+def _judge_cells(place: int, trial: CrossValidation, target: str, where: str) -> Finding | None:
+    """Return the warning about a column by some rows; ``where`` says which ones."""
+    column: Any = trial.sample.columns[place]
+    feature, values = trial.sample.features[place], trial.values
+    if len(values) < _FEW_ROWS:
         return None
     cure = f"leave it out (--ignore {feature.column}) unless it is known before {target!r}"
     codes, is_exact = _bin_cells(column)
@@ -127,7 +143,8 @@ def _judge_column(place: int, trial: CrossValidation, target: str) -> Finding | 
         if len(values) - counts.max() < _FEW_OTHERS:
             return None
         if is_exact and _is_copy(codes, values):
-            message = f"column {feature.name!r} is a copy of the target {target!r} in all {len(values):,} rows: {cure}"
+            rows = where or f" in all {len(values):,} rows"
+            message = f"column {feature.name!r} is a copy of the target {target!r}{rows}: {cure}"
             return Finding("target-copy", feature.column, 1.0, message)
         wrong, baseline = _count_errors(codes, trial)
         if not is_exact and trial.groups is None:
@@ -135,20 +152,28 @@ def _judge_column(place: int, trial: CrossValidation, target: str) -> Finding | 
         if wrong <= (1 - _ERRORS_REMOVED) * baseline:
             right = 1 - wrong / int(trial.tested.sum())
             message = (
-                f"column {feature.name!r} alone predicts {target!r} right in {right:.1%} of held-out rows, the largest "
-                f"class in {1 - baseline / int(trial.tested.sum()):.1%}: {cure}"
+                f"column {feature.name!r} alone predicts {target!r} right in {right:.1%} of held-out rows{where}, the "
+                f"largest class in {1 - baseline / int(trial.tested.sum()):.1%}: {cure}"
             )
             return Finding("near-perfect-column", feature.column, right, message)
         return None
-    removed = _linear_share(column, values) if not isinstance(column, CodedColumn) else 0.0
+    removed = ordered = 0.0
+    if not isinstance(column, CodedColumn):
+        removed, ordered = _linear_share(column, values), _linear_share(_rank(column), _rank(values))
     if removed > 1 - 1e-12:
-        message = f"column {feature.name!r} is a linear function of the target {target!r}: {cure}"
+        message = f"column {feature.name!r} is a linear function of the target {target!r}{where}: {cure}"
         return Finding("target-copy", feature.column, removed, message)
     removed = max(removed, _variance_share(codes, trial))
-    if removed < _VARIANCE_REMOVED:
-        return None
-    message = f"column {feature.name!r} alone explains {removed:.1%} of the variance of {target!r}: {cure}"
-    return Finding("near-perfect-column", feature.column, removed, message)
+    if removed >= _VARIANCE_REMOVED:
+        message = f"column {feature.name!r} alone explains {removed:.1%} of the variance of {target!r}{where}: {cure}"
+        return Finding("near-perfect-column", feature.column, removed, message)
+    if ordered >= _VARIANCE_REMOVED:
+        message = (
+            f"column {feature.name!r} alone orders the rows as {target!r} does{where}, with a rank correlation of "
+            f"{ordered**0.5:.3f}: {cure}"
+        )
+        return Finding("near-perfect-column", feature.column, ordered, message)
+    return None
 
 
 def _find_placeholder(place: int, trial: CrossValidation) -> Finding | None:
@@ -229,6 +254,13 @@ def _linear_share(column: FloatArray, values: FloatArray) -> float:
     with np.errstate(all="ignore"):
         found = float(np.corrcoef(column[known], values[known])[0, 1] ** 2 * known.mean())
     return found if np.isfinite(found) else 0.0
+
+
+def _rank(cells: FloatArray) -> FloatArray:
+    """Return the rank of each cell, the mean one of equal cells; NaN for missing cells."""
+    from scipy.stats import rankdata
+
+    return np.asarray(rankdata(cells, nan_policy="omit"), dtype=np.float64)
 
 
 def _variance_share(codes: Codes, trial: CrossValidation) -> float:
