@@ -11,6 +11,8 @@ import pytest
 
 import suffice
 from suffice.tables import Dialect, TableError, TableModel, open_table
+from suffice.tables.export import runtime
+from suffice.tables.export.document import export_document
 from suffice.tables.model import ReadingWarning
 from tests.tables.tables_data import kinds, write
 
@@ -122,6 +124,41 @@ def test_numbers_with_one_unit_are_numbers(tmp_path: Path) -> None:
     np.testing.assert_array_equal(model.predict_proba(path), plain().predict_proba(table(numbers().tolist())))
     with pytest.raises(TableError, match=r"had strings such as '12kg' at the fit.*give strings with the unit"):
         model.predict(table(numbers().tolist()))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "unit"),
+    [("R ", "", "R"), ("Rp", "", "Rp"), ("%", "", "%"), ("HK$", "", "HK$"), ("", " лв.", "лв.")],
+)
+def test_signs_of_other_currencies_and_percent_signs_may_stand_on_either_side(
+    before: str, after: str, unit: str, tmp_path: Path
+) -> None:
+    cells = [before + grouped(each, ",", ".") + after for each in numbers()]
+    cells[0] = f"-{cells[0]}"
+    path = csv(table(cells), tmp_path / "a.csv")
+    model = suffice.fit(path, "y", "nb")
+    assert model.schema_.notes == (f"column 'price': decimal comma, thousands point, {unit} left out",)
+    assert model.ranges_["price"] == (-numbers()[0], numbers()[1:].max())
+    document = export_document(model)
+    found = runtime.predict_proba(runtime.read_csv(str(path), document), document)
+    np.testing.assert_allclose(found, model.predict_proba(path), atol=1e-12)
+
+
+@pytest.mark.parametrize("cells", [["A12", "A7", "B3"], ["Q1 2024", "Q2 2024", "Q3 2024", "Q4 2024"], ["v1.2.3"] * 9])
+def test_letters_before_digits_that_are_no_amounts_are_codes(cells: list[str]) -> None:
+    model = suffice.fit(table([cells[row % len(cells)] for row in range(N)]).assign(x=numbers()), "y", "nb")
+    assert kinds(model)["price"] in ("category", "ignore")
+    assert model.schema_.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("decimal", "thousands", "zero"), [("٫", "٬", "٠"), ("٫", "٬", "۰"), (".", ",", "０"), ("٫", "٬", "0")]
+)
+def test_digits_of_other_scripts_are_reported(decimal: str, thousands: str, zero: str) -> None:
+    digits = {ord("0") + digit: ord(zero) + digit for digit in range(10)}
+    cells = [grouped(each, decimal, thousands).translate(digits) for each in numbers()]
+    with pytest.warns(ReadingWarning, match="are of another script: read as names, not as numbers; write them with 0"):
+        TableModel("nb").fit(table(cells).assign(x=numbers()), "y")
 
 
 @pytest.mark.parametrize("units", [("kg", "g"), ("k", "")])

@@ -90,7 +90,12 @@ _NUMBER_LIKE = (
 )
 _UNIT = re.compile(f"{_CURRENCY}|%")
 #: A number and the unit behind it, and the most units of a column of such.
-_MEASURED, _UNITS = re.compile(f"{_SIGN}?{_DIGITS}{_BLANK}*((?![eE]$)[^\\W\\d_]{{1,6}}[²³]?|°[CFK]?|‰)"), 3
+_MEASURED, _UNITS = re.compile(f"{_SIGN}?{_DIGITS}{_BLANK}*((?![eE]$)[^\\W\\d_]{{1,6}}[²³.]?|°[CFK]?|‰)"), 3
+#: A number behind a percent sign or a word, such as the sign of a currency, and the digits of an amount.
+_PREFIXED = re.compile(f"{_SIGN}?(%|(?![eE])[^\\W\\d_]{{1,4}}[./$]?){_BLANK}*{_SIGN}?({_DIGITS})")
+_AMOUNT = re.compile("[0-9]{1,3}(?:[.,'\u2019 \u00a0\u2009\u202f][0-9]{3})+|.*[.,][0-9]{2}")
+#: A number that has digits or separators of another script.
+_FOREIGN = re.compile(r"(?=.*\d)[\d\s.,\u066b\u066c%\u066a()+\u2212-]+")
 #: Digits in groups of three, or as in India.
 _GROUPS = "[1-9][0-9]{{0,2}}(?:{0}[0-9]{{3}})+"
 _INDIAN = "[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}"
@@ -113,8 +118,8 @@ class NumberFormat:
         The separator between groups of three digits: "", ",", ".", " " or "'"; blanks and apostrophes of any width.
         With commas, groups may be Indian: 1,23,456.
     unit
-        A currency, which cells may have, or the unit of a measure, such as "%" or "kg", which they must have. It does
-        not change the number.
+        A known currency, which cells may have, or another unit, such as "%" or "kg", which they must have, on either
+        side. It does not change the number.
     missing
         Strings of the column that are no numbers, and are read as missing cells, beside :data:`MARKS`.
 
@@ -142,8 +147,9 @@ class NumberFormat:
         if not self.unit:
             return f"^(?:{sign}{number}|\\({number}\\)|{number}{minus}|{_SPECIAL})$"
         if self.needs_unit:
-            unit = f"{_BLANK}*{unit}"
-            return f"^(?:{sign}{number}{unit}|\\({number}{unit}\\)|\\({number}\\){unit}|{number}{minus}{unit})$"
+            before, after = f"{unit}{_BLANK}*", f"{_BLANK}*{unit}"
+            behind = f"{sign}{number}{after}|\\({number}{after}\\)|\\({number}\\){after}|{number}{minus}{after}"
+            return f"^(?:{behind}|{before}{sign}{number}|{sign}{before}{number}|{before}\\({number}\\))$"
         before, after = f"(?:{unit})?{_BLANK}*", f"{_BLANK}*(?:{unit})?"
         positive = f"{before}{number}{after}"
         return f"^(?:{before}{sign}{positive}|{before}\\({positive}\\){after}|{positive}{minus}{after})$"
@@ -238,7 +244,8 @@ def may_be_numbers(column: Any) -> bool:
     """Whether enough of the first cells of a column of strings look like numbers for a closer look."""
     known = [cell.strip() for cell in column.drop_null()[:200].to_pylist()]
     known = [cell for cell in known if cell and cell.casefold() not in MARKS]
-    return sum(is_number_like(cell) for cell in known) >= _NOTED * len(known) / 2
+    looks = sum(is_number_like(cell) or any(each.fullmatch(cell) for each in (_PREFIXED, _FOREIGN)) for cell in known)
+    return looks >= _NOTED * len(known) / 2
 
 
 def is_number_like(cell: str) -> bool:
@@ -283,6 +290,10 @@ def find_notation(
     like = {cell: count for cell, count in known.items() if cell in measures or re.fullmatch(_NUMBER_LIKE, cell)}
     total = sum(known.values())
     if not like or (sum(like.values()) < _NOTED * total and not is_wanted):
+        foreign = {cell: count for cell, count in known.items() if not cell.isascii() and _FOREIGN.fullmatch(cell)}
+        if sum(foreign.values()) > _NOTED * total and not is_wanted:
+            note = f"column {name!r}: the digits or separators of {listed(foreign, 2)} are of another script"
+            return Notation(None, f"{note}: read as names, not as numbers; write them with 0 to 9", True)
         return Notation(NumberFormat() if is_wanted else None)
     zeros = [cell for cell in like if _ZEROS.fullmatch(cell)]
     if zeros and not is_wanted and sum(known[cell] for cell in zeros) > RARE * total / 10:
@@ -348,10 +359,19 @@ def find_notation(
 
 
 def _find_measures(cells: Iterable[str]) -> dict[str, str]:
-    """Return the units of cells that are numbers with a unit, such as 12 kg; of few units, which codes do not have."""
-    found = {cell: match[1] for cell in cells if (match := _MEASURED.fullmatch(cell))}
-    found = {cell: unit for cell, unit in found.items() if not re.fullmatch(_NUMBER_LIKE, cell)}
-    return found if len(found) > _UNITS and len(set(found.values())) <= _UNITS else {}
+    """Return the units of cells that are numbers with a unit, such as 12 kg; of few units, which codes do not have.
+
+    A unit in front of numbers is the same in all cells, and most of them are amounts: R 1 234,50. Others are codes.
+    """
+    others = [cell for cell in cells if not re.fullmatch(_NUMBER_LIKE, cell)]
+    found = {cell: match[1] for cell in others if (match := _MEASURED.fullmatch(cell))}
+    found = found if len(found) > _UNITS and len(set(found.values())) <= _UNITS else {}
+    prefixed = {cell: match for cell in others if (match := _PREFIXED.fullmatch(cell))}
+    words = {match[1] for match in prefixed.values()}
+    amounts = sum(match[1] == "%" or _AMOUNT.fullmatch(match[2]) is not None for match in prefixed.values())
+    if len(prefixed) > _UNITS and len(words) == 1 and amounts >= len(prefixed) / 2:
+        found |= {cell: match[1] for cell, match in prefixed.items()}
+    return found
 
 
 def tell_wrong(wrong: list[str], failed: int, total: int) -> str:
