@@ -253,6 +253,55 @@ def test_the_first_name_may_have_a_line_break_or_a_delimiter(encoding: str, tmp_
         assert rows_of(tmp_path / "a.csv").to_pydict() == {name: [1.5, 2.5], "y": ["x", "z"]}
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252"])
+def test_lines_may_end_as_in_windows_and_as_in_unix(encoding: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", 'a,y\r\n1,"x\r\né"\r\n2,z\r\n' + "3,x\n4,z\n" * 9, encoding)
+    found = rows_of(path, dialect=Dialect(encoding=encoding.removesuffix("-sig"))).to_pydict()
+    assert found == {"a": [1, 2, *[3, 4] * 9], "y": ["x\né", "z", *["x", "z"] * 9]}
+
+
+def test_lines_that_end_in_another_way_at_the_end_of_a_long_file_are_read(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "a,y\r\n" + "1,x\r\n" * 20_000 + "2,z\n" * 9)
+    assert rows_of(path).num_rows == 20_009
+
+
+def test_names_below_a_title_may_have_line_breaks(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", 'Sales,,\r\n"amount\r\n(EUR)","no\r\nyes",y\r\n1,2,x\r\n3,4,z\r\n')
+    assert rows_of(path).to_pydict() == {"amount\r\n(EUR)": [1, 3], "no\r\nyes": [2, 4], "y": ["x", "z"]}
+
+
+@pytest.mark.parametrize(
+    ("above", "told"),
+    [
+        ("Sales of the north,,\r\n,,\r\n", "'Sales of the north'"),  # as spreadsheets write them
+        ("Sales of the north\r\n\r\n", "'Sales of the north'"),
+        ("Sales of the north,,\r\nin €,,\r\n2024,,\r\n", "'Sales of the north', 'in €' and 1 more"),
+        ("sep=,\r\n", ""),
+        (",,\r\n", ""),
+    ],
+)
+def test_titles_above_the_names_of_columns_are_left_out_and_told(above: str, told: str, tmp_path: Path) -> None:
+    body = "".join(f"{row}.5,{row % 3:05},{'yes' if row % 2 else 'no'}\r\n" for row in range(40))
+    path = write(tmp_path / "a.csv", f"{above}amount,shop,sold\r\n{body}")
+    model = suffice.fit(path, "sold", "nb")
+    assert (kinds(model), model.rows_) == ({"amount": "numeric", "shop": "category"}, 40)
+    notes = [each for each in model.schema_.notes if "above" in each]
+    assert [each.partition("(")[2] for each in notes] == ([f"{told})"] if told else [])
+
+
+def test_a_first_row_of_few_names_is_no_title_above_numbers(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "amount,,\n1,2,3\n4,5,6\n")
+    assert list(rows_of(path).to_pydict()) == ["amount", "column1", "column2"]
+
+
+def test_comments_are_left_out_and_told(tmp_path: Path) -> None:
+    body = "".join(f"{row}.5,{'yes' if row % 2 else 'no'}\n" for row in range(40))
+    path = write(tmp_path / "a.csv", f"amount,sold\n{body}# end of the report\n")
+    model = suffice.fit(path, "sold", "nb")
+    assert model.rows_ == 40
+    assert model.schema_.notes == (f"{path}: lines that begin with '#' are left out",)
+
+
 @pytest.mark.parametrize(
     ("start", "message"),
     [
@@ -262,7 +311,7 @@ def test_the_first_name_may_have_a_line_break_or_a_delimiter(encoding: str, tmp_
         (b"PAR1\x15\x04", "is a Parquet file: rename it"),
         (b"\x1f\x8b\x08", r"compressed with gzip: rename it to end in \.csv\.gz"),
         (b"a,y\n1,x\n2,\0\n", r"line 3 of .*a\.csv holds a NUL byte"),
-        (b"a,y\r\n1,x\r\n2,z\r\n" + b"3,x\n4,z\n" * 9, "mixes line ends of Windows and Unix"),
+        (b"a,y\r\n" + b"1,x\r\n" * 20_000 + b"3,x\n" * 9 + b"1,x\r\n" * 20_000, "mixes line ends of Windows and Unix"),
     ],
 )
 def test_what_is_not_delimited_text_is_named(start: bytes, message: str, tmp_path: Path) -> None:

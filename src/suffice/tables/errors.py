@@ -65,6 +65,17 @@ def listed(names: Iterable[Any], most: int = 8) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
+def tell_titles(above: Iterable[Any]) -> str:
+    """Return what the user is told about rows above the names of columns.
+
+    Examples
+    --------
+    >>> tell_titles(["Sales of the north", "in €", "draft"])
+    "the rows above the names of the columns are left out ('Sales of the north', 'in €' and 1 more)"
+    """
+    return f"the rows above the names of the columns are left out ({listed(above, 2)})"
+
+
 def kind_cure(column: str, kind: str) -> str:
     """Return how to set the kind of a column, on the command line and in Python.
 

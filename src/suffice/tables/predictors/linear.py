@@ -100,7 +100,7 @@ class LinearPredictor(Predictor):
             present, codes = np.unique(values, return_inverse=True)
             names = np.array(self.labels.names)[present]
             if len(names) < 2:
-                raise ValueError(f"all rows are of one class, {names[0]!r}: a regression needs two")
+                raise ValueError(f"all rows are of one class, {names.tolist()[0]!r}: a regression needs two")
             settings["classes"] = {"names": names.tolist(), "dtype": names.dtype.kind}
             has_one_predictor = len(names) == 2 and kind == "LogisticRegression"
             response = Response.of("bernoulli" if has_one_predictor else "multinomial")

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from suffice.kernels.sql.dialect import quoted
-from suffice.tables.errors import CellError, TableError, UsageError, kind_cure
+from suffice.tables.errors import CellError, TableError, UsageError, kind_cure, tell_titles
 from suffice.tables.sources.base import NumberOptions
 from suffice.tables.sources.duckdb import DuckSource, _duckdb, literal
 
@@ -41,6 +41,9 @@ _QUOTED_BREAK = re.compile(codecs.BOM_UTF8 + rb'"[^"]*[\r\n,;|\t]')
 _POINTS = "^[+-]?([1-9][0-9]{0,2}([.][0-9]{3})*|0)$"
 _ISO_DATE = "^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?$"
 _ANONYMOUS = re.compile(r"column\d+")
+_PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)?")
+#: Titles above the names of columns: the least number of columns, and the most lines.
+_LEAST_WIDTH, _MOST_TITLE_LINES = 3, 20
 #: Encodings that DuckDB reads; files in others are converted.
 DUCKDB_ENCODINGS = ("utf-8", "utf-16", "latin-1")
 #: First bytes of files that are not delimited text, and the format with the advice for the user.
@@ -124,6 +127,7 @@ class Dialect:
             "union_by_name": True if len(files) > 1 else None,
             "encoding": self.codec if self.codec != "utf-8" else None,
             "new_line": escaped_line_end(files[0], self.codec),
+            "skip": find_title_lines(files[0], self) or None,
             "types": dict(types) or None,
         }
         given = [f"{name} = {literal(value)}" for name, value in parts.items() if value is not None]
@@ -147,9 +151,38 @@ def guess_delimiter(path: str, encoding: str) -> str | None:
     return best
 
 
+def find_title_lines(path: str, dialect: Dialect) -> int:
+    """Return the number of lines above the names of columns in which the first cell alone is filled, or none is.
+
+    Spreadsheets write titles so: with as many delimiters as other lines. DuckDB skips titles without delimiters.
+    """
+    text = read_start(path, dialect.codec)
+    if text is None or dialect.header is False:
+        return 0
+    delimiter = dialect.delimiter or guess_delimiter(path, dialect.codec) or ","
+    lines = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=delimiter)
+    end = width = rows = 0
+    with suppress(csv.Error):
+        for row in lines:
+            width = width or len(row)
+            rows += 1
+            if width < _LEAST_WIDTH or len(row) != width or rows > _MOST_TITLE_LINES:
+                break
+            if any(cell.strip() for cell in row[1:]):  # the names
+                is_header = sum(bool(cell.strip()) for cell in row) > width / 2
+                return end if is_header and not any(_PLAIN_NUMBER.fullmatch(cell.strip()) for cell in row) else 0
+            if lines.line_num != rows:  # DuckDB counts the lines of a quoted cell in another way
+                break
+            end = rows
+    return 0
+
+
 def _is_read_by_duckdb(file: str, dialect: Dialect) -> bool:
-    """Whether DuckDB reads the encoding of a file; for UTF-16, see ``_QUOTED_BREAK``."""
-    return dialect.codec in DUCKDB_ENCODINGS and (dialect.codec != "utf-16" or file.endswith((".gz", ".zst")))
+    """Whether DuckDB reads the encoding and the line ends of a file; for UTF-16, see ``_QUOTED_BREAK``."""
+    if file.endswith((".gz", ".zst")):
+        return dialect.codec in DUCKDB_ENCODINGS
+    is_known = dialect.codec in DUCKDB_ENCODINGS and dialect.codec != "utf-16"
+    return is_known and not _has_mixed_line_ends(file, dialect.codec)
 
 
 def _check_delimiters(files: Sequence[str], dialect: Dialect) -> None:
@@ -179,8 +212,23 @@ def escaped_line_end(path: str, encoding: str) -> str | None:
 
 
 def _line_ends(path: str, encoding: str) -> set[str]:
-    text = (read_start(path, encoding) or "").removesuffix("\r")  # which may be half of a line end
+    return _find_line_ends(read_start(path, encoding) or "")
+
+
+def _find_line_ends(text: str) -> set[str]:
+    text = text.removesuffix("\r")  # which may be half of a line end
     return set(re.findall(r"\r\n|\r|\n", re.sub(r'"[^"]*("|$)', "", text)))
+
+
+def _has_mixed_line_ends(path: str, encoding: str) -> bool:
+    """Whether lines end in several ways in the first and the last part of a file that is not compressed."""
+    found = _line_ends(path, encoding)
+    if encoding in ("utf-8", "latin-1"):
+        with suppress(OSError), Path(path).open("rb") as file:
+            file.seek(max(Path(path).stat().st_size - _LOOKED_AT, 0))
+            end = file.read().decode(encoding, errors="replace")
+            found |= _find_line_ends(end[end.find("\n") + 1 :])
+    return len(found) > 1
 
 
 def detect_encoding(path: str, dialect: Dialect) -> str:
@@ -250,7 +298,7 @@ def zero_padded_at_end(path: str, dialect: Dialect) -> set[str]:
         if not _ZERO_PADDED.search("\n".join(lines)):
             return set()
         delimiter = dialect.delimiter or guess_delimiter(path, dialect.codec) or ","
-        names = next(csv.reader(io.StringIO(text), delimiter=delimiter))
+        names = next(csv.reader(text.splitlines()[find_title_lines(path, dialect) :], delimiter=delimiter))
         rows = (row for row in csv.reader(lines, delimiter=delimiter) if len(row) == len(names))
         return {
             name for row in rows for name, cell in zip(names, row, strict=True) if re.fullmatch("0[0-9]+", cell.strip())
@@ -301,7 +349,7 @@ def translate_error(error: Exception, files: Sequence[str], dialect: Dialect) ->
     ragged = find_ragged_line(files, dialect)
     if ragged is not None:
         return TableError(ragged)
-    if len(_line_ends(files[0], dialect.codec)) > 1:
+    if any(len(_find_line_ends(read_start(file, dialect.codec, _SEARCHED << 6) or "")) > 1 for file in files[:8]):
         return TableError(f"{where} mixes line ends of Windows and Unix: write it with one of them, as dos2unix does")
     lines = text.removeprefix("Invalid Input Error: ").strip().splitlines()
     said = next((each for each in lines if not each.startswith(("CSV Error on Line", "Original Line"))), lines[0])
@@ -371,6 +419,7 @@ class CsvSource(DuckSource):
         """
         if len(self._files) == 1:
             self._found = self._sniff()
+        self.notes = tuple(self._describe_lines_left_out())
         self._update_view()
         found = self.connection.sql("from data")
         types = {name: str(kind) for name, kind in zip(found.columns, found.types, strict=True)}
@@ -402,6 +451,21 @@ class CsvSource(DuckSource):
         self._types.update(dict.fromkeys(self._infinite([n for n in names if types[n] == "VARCHAR"]), "DOUBLE"))
         if self._types:
             self._update_view()
+
+    def _describe_lines_left_out(self) -> list[str]:
+        """Return what the user is told about titles above the names of columns, and comments."""
+        found, file = self._found or {}, self._files[0]
+        skipped = (read_start(file, self._dialect.codec) or "").splitlines()[
+            : found.get("skip", find_title_lines(file, self._dialect))
+        ]
+        delimiter = self._delimiter() or ","
+        above = [line.strip(f"{delimiter} \ufeff") for line in skipped if not line.startswith("sep=")]
+        above = [line for line in above if line]
+        notes = [f"{self.name}: {tell_titles(above)}"] if above else []
+        comment = found.get("comment")
+        if comment:
+            notes.append(f"{self.name}: lines that begin with {comment!r} are left out")
+        return notes
 
     def _zero_padded(self, names: Sequence[str]) -> list[str]:
         """Return the columns in which a whole number begins with 0, as postcodes do, in the first or last rows."""
@@ -530,12 +594,13 @@ class CsvSource(DuckSource):
         self._create_view(f"read_csv({', '.join([literal(self._files), 'auto_detect = false', hive, *given])})")
 
     def _in_utf_8(self, files: Sequence[str], dialects: Sequence[Dialect]) -> list[str]:
-        """Return the files, and copies in UTF-8 of those that have other encodings."""
+        """Return the files, and copies in UTF-8, with one line end, of those that DuckDB does not read."""
         folder = tempfile.mkdtemp(prefix="suffice-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         found = []
         for number, (file, dialect) in enumerate(zip(files, dialects, strict=True)):
-            if dialect.codec == "utf-8":
+            mixed = not file.endswith((".gz", ".zst")) and _has_mixed_line_ends(file, dialect.codec)
+            if dialect.codec == "utf-8" and not mixed:
                 found.append(file)
                 continue
             if file.endswith((".gz", ".zst")):
@@ -544,7 +609,7 @@ class CsvSource(DuckSource):
             copy.parent.mkdir(parents=True, exist_ok=True)
             try:
                 with (
-                    Path(file).open(encoding=dialect.codec, newline="") as read,
+                    Path(file).open(encoding=dialect.codec, newline=None if mixed else "") as read,
                     copy.open("w", encoding="utf-8", newline="") as write,
                 ):
                     while text := read.read(1 << 20):

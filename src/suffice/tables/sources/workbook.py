@@ -7,7 +7,7 @@ from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
-from suffice.tables.errors import MissingExtraError, TableError, listed, nearest
+from suffice.tables.errors import MissingExtraError, TableError, listed, nearest, tell_titles
 from suffice.tables.number_format import MARKS, count_cells, find_notation
 from suffice.tables.sources.base import BATCH, ArrowSource, NumberOptions, Source, arrow
 from suffice.tables.sources.csv import Dialect
@@ -136,7 +136,7 @@ def _columns(rows: list[Cells], where: str, header: bool | None) -> tuple[dict[s
     names = [_name(rows[first][place], place) if header is not False else f"column{place}" for place in used]
     body = [row for row in body if any(cell is not None for cell in row)]
     above = [str(cell) for row in rows[:first] for cell in row if cell is not None]
-    note = f"{where}: the rows above the names of the columns are left out ({listed(above, 2)})" if above else ""
+    note = f"{where}: {tell_titles(above)}" if above else ""
     columns = zip(_distinct(names), used, strict=True)
     return {name: [row[place] for row in body] for name, place in columns}, note
 
