@@ -14,6 +14,7 @@ from suffice.tables import Dialect, TableError, TableModel, open_table
 from suffice.tables.export import runtime
 from suffice.tables.export.document import export_document
 from suffice.tables.model import ReadingWarning
+from tests.cli.command import done, refused
 from tests.tables.tables_data import kinds, write
 
 N = 200
@@ -308,6 +309,42 @@ def test_percentages_at_the_fit_and_plain_numbers_later_are_refused() -> None:
     model = suffice.fit(table([f"{each}%" for each in numbers()]), "y", "nb")
     with pytest.raises(TableError, match=r"is 12 % 12 or 0\.12"):
         model.predict(table(numbers().tolist()))
+
+
+def test_predictions_read_a_table_in_another_notation_that_is_given(tmp_path: Path) -> None:
+    german = csv(table([grouped(each, ",", ".") for each in numbers()]).assign(b=1), tmp_path / "german.csv")
+    english = csv(table([grouped(each, ".", ",") for each in numbers()]).assign(b=1), tmp_path / "english.csv", ",")
+    plain_rows = csv(table(numbers().tolist()).assign(b=1), tmp_path / "plain.csv", ",")
+    for learned, others in (
+        (german, {english: ("--decimal", "."), plain_rows: ("--decimal", ".")}),
+        (english, {german: ("--decimal", ","), plain_rows: ()}),
+        (plain_rows, {german: ("--decimal", ","), english: ("--thousands", ",")}),
+    ):
+        saved = tmp_path / "m.suffice"
+        done("fit", learned, "-t", "y", "-m", "nb", "-o", saved)
+        expected = done("predict", saved, learned, "--probabilities").out
+        for other, options in others.items():
+            if options:
+                assert "give --missing" in refused("predict", saved, other, code=1)
+            assert done("predict", saved, other, "--probabilities", *options).out == expected
+            measures = done("evaluate", saved, other, "--json", *options).json["measures"]
+            assert measures == done("evaluate", saved, learned, "--json").json["measures"]
+            done("report", saved, other, "-o", tmp_path / "r.html", *options)
+            done("update", saved, other, "-o", tmp_path / "n.suffice", *options)
+            done("impute", saved, other, *options)
+            done("outliers", saved, other, *options)
+
+
+def test_predictions_read_dates_in_another_order_that_is_given(tmp_path: Path) -> None:
+    days = pd.date_range("2024-01-01", periods=N)
+    german, english = (
+        csv(table(days.strftime(order).tolist()), tmp_path / f"{place}.csv")
+        for place, order in enumerate(("%d/%m/%Y", "%m/%d/%Y"))
+    )
+    done("fit", german, "-t", "y", "-m", "nb", "-o", tmp_path / "m.suffice")
+    assert "give --missing, --day-first or --month-first" in refused("predict", tmp_path / "m.suffice", english, code=1)
+    expected = done("predict", tmp_path / "m.suffice", german).out
+    assert done("predict", tmp_path / "m.suffice", english, "--month-first").out == expected
 
 
 def test_formatted_numbers_have_no_query_and_are_not_summed_by_a_database(tmp_path: Path) -> None:

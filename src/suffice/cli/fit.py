@@ -433,10 +433,8 @@ def show_fit(model: Any, name: str) -> None:
     for note in schema.notes:
         say(note, "warning")
     if model.skipped_:
-        say(
-            f"{counted(model.skipped_, 'row')} without {schema.target} {'was' if model.skipped_ == 1 else 'were'} skipped",
-            "warning",
-        )
+        were = "was" if model.skipped_ == 1 else "were"
+        say(f"{counted(model.skipped_, 'row')} without {schema.target} {were} skipped", "warning")
     print_line()
     roles = schema.roles
     how = f", by group {roles.group}" if roles.group else f", in the order of {roles.time}" if roles.time else ""

@@ -42,11 +42,12 @@ def impute(
 
     fitted = load_model(model)
     source = open_table(table, **options)
+    schema = fitted.schema_.with_separators(source.numbers)
     random = np.random.default_rng(seed) if draw else None
     filled = done = 0
     with progress_bar(quiet) as watch, open_writer(output, safe=safe_csv) as writer:
         for batch, block in read_blocks(fitted, source):
-            whole, count = impute_batch(fitted, batch, block, random)
+            whole, count = impute_batch(fitted, batch, block, schema, random)
             writer.write(restore_integers(whole, source.whole))
             filled += count
             done += batch.num_rows

@@ -31,6 +31,22 @@ def table_options(command: F) -> F:
         ),
         click.option("--encoding", default="utf-8", show_default=True, help="Encoding: utf-8, utf-16 or latin-1."),
         click.option("--missing", multiple=True, metavar="TEXT", help="Value of missing cells; may be repeated."),
+        click.option(
+            "--decimal", type=Named([".", ","]), show_default="detected", help="Decimal separator of numbers."
+        ),
+        click.option(
+            "--thousands",
+            type=Named([",", ".", "space", "'", "none"]),
+            show_default="detected",
+            help="Separator of thousands of numbers.",
+        ),
+        click.option(
+            "--day-first/--month-first",
+            "day_first",
+            default=None,
+            show_default="detected",
+            help="What dates such as 03/04/2024 begin with.",
+        ),
         click.option("--sheet", metavar="NAME", help="Name or number of the sheet of a workbook."),
     )
     return _add_options(command, options)
@@ -174,22 +190,6 @@ def schema_options(command: F, target_required: bool = True) -> F:
             shell_complete=complete_column,
         ),
         click.option("--task", type=Named(TASKS), show_default="inferred", help="What the target holds."),
-        click.option(
-            "--decimal", type=Named([".", ","]), show_default="detected", help="Decimal separator of numbers."
-        ),
-        click.option(
-            "--thousands",
-            type=Named([",", ".", "space", "'", "none"]),
-            show_default="detected",
-            help="Separator of thousands of numbers.",
-        ),
-        click.option(
-            "--day-first/--month-first",
-            "day_first",
-            default=None,
-            show_default="detected",
-            help="What dates such as 03/04/2024 begin with.",
-        ),
     )
     return _add_options(command, options)
 

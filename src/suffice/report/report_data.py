@@ -102,8 +102,10 @@ class ReportData:
     errors: list[HardRow] = field(default_factory=list)
     uncertain: list[HardRow] = field(default_factory=list)
     sample: Any = None  # a sample of the rows whose class is known to the model
+    schema: Schema = field(init=False)  # how the table is read
 
     def __post_init__(self) -> None:
+        self.schema = self.model.schema_
         self.evaluation = self.model.start_evaluation()
 
     @classmethod
@@ -113,8 +115,9 @@ class ReportData:
         Rows of a class that is unknown to the model count as errors, as in :meth:`TableModel.evaluate`; curves and
         points exclude them.
         """
-        source, schema = model.open(table, target=True), model.schema_
+        source = model.open(table, target=True)
         data = cls(model, _base_name(source.name))
+        data.schema = schema = model.schema_.with_separators(source.numbers)
         sample, errors, uncertain = RowSample(MAX_SAMPLE), HardestRows(N_ERRORS), HardestRows(N_ERRORS + N_UNCERTAIN)
         expected, n_read = source.rows(), 0
         for batch in prefetch(source.batches()):
@@ -182,11 +185,6 @@ class ReportData:
             counts[feature.column] = int(is_missing(column).sum())
         for name, count in counts.items():
             self.missing_counts[name] = self.missing_counts.get(name, 0) + count
-
-    @property
-    def schema(self) -> Schema:
-        """Schema of the model."""
-        return self.model.schema_
 
     @property
     def task(self) -> Task:

@@ -198,7 +198,7 @@ def _parse_dates(column: Any, field: Field, missing: tuple[str, ...]) -> Any:
         first = {"dmy": "day", "mdy": "month", "ymd": "year"}[field.dates.order]
         raise KindError(
             f"column {field.name!r} has dates that begin with the {first}, but {cell!r} is none: correct the cell, "
-            "leave it empty, or give the column another kind",
+            "leave it empty, or give --missing, --day-first or --month-first (Dialect in Python) for this table",
             field.name,
             "category",
         )
@@ -272,7 +272,7 @@ def _parse_numbers(column: Any, notation: NumberFormat, name: str, first: int, m
         raise CellError(
             f"column {name!r} must hold numbers{words}; row {first + row + 1} holds {wrong[0]!r}"
             f"{f', others {listed(wrong[1:], 2)}' if len(wrong) > 1 else ''}: correct the cell, leave it empty, or "
-            "give the column another kind",
+            f"give --missing {wrong[0]!r}, --decimal or --thousands (Dialect in Python) for this table",
             name,
         )
     return cells

@@ -168,9 +168,10 @@ class FittedTable(Stored):
         """Yield the batches of a table, each with its encoded features."""
         self._check_fitted()
         source = self.open(table)
+        schema = self.schema_.with_separators(source.numbers)
         first = 0
         for batch in prefetch(source.batches()):
-            yield batch, Block.of(batch, self.schema_, first)
+            yield batch, Block.of(batch, schema, first)
             first += batch.num_rows
 
     def _predictions(self, table: Any) -> FloatArray:
@@ -308,7 +309,9 @@ class FittedTable(Stored):
         from suffice.tables.imputation import impute_batch
 
         pa = arrow()
-        found = [impute_batch(self, batch, block)[0] for batch, block in self.blocks(table)]
+        source = self.open(table)
+        schema = self.schema_.with_separators(source.numbers)
+        found = [impute_batch(self, batch, block, schema)[0] for batch, block in self.blocks(source)]
         if not found:
             raise TableError("the table has no rows")
         return pa.concat_tables([pa.Table.from_batches([each]) for each in found], promote_options="permissive")
@@ -321,9 +324,10 @@ class FittedTable(Stored):
     def _labelled_batches(self, table: Any, watch: Watch | None = None) -> Iterator[tuple[Block, Targets]]:
         """Yield the rows with a target, each block with its targets."""
         source = self.open(table, target=True)
+        schema = self.schema_.with_separators(source.numbers)
         first, expected = 0, source.rows()
         for batch in prefetch(source.batches()):
-            block, targets = encode_rows(batch, self.schema_, first)
+            block, targets = encode_rows(batch, schema, first)
             first += batch.num_rows
             if block.rows:
                 yield block, targets

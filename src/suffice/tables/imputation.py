@@ -10,7 +10,7 @@ import numpy.typing as npt
 from suffice.statistics.base import FloatArray
 from suffice.tables.encoding import Block, CodedColumn, Targets
 from suffice.tables.predictors.naive_bayes import to_cells
-from suffice.tables.schema import Feature, Field
+from suffice.tables.schema import Feature, Field, Schema
 from suffice.tables.sources.base import arrow
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def impute_batch(
-    model: FittedTable, batch: Any, block: Block, random: np.random.Generator | None = None
+    model: FittedTable, batch: Any, block: Block, schema: Schema, random: np.random.Generator | None = None
 ) -> tuple[Any, int]:
     """Return a batch with its missing cells filled in, and their number.
 
@@ -32,10 +32,12 @@ def impute_batch(
         A fitted model.
     batch, block
         Rows, and their encoding.
+    schema
+        How the cells are read.
     random
         Generator that draws the cells; None for expected values.
     """
-    weights = _classes(model, batch, block)
+    weights = _classes(model, batch, block, schema)
     columns = {name: batch.column(name) for name in batch.schema.names}
     filled = 0
     for place, feature in enumerate(block.features):
@@ -46,19 +48,19 @@ def impute_batch(
         if not gaps.any():
             continue
         cells = _predict_cells(model, feature, weights[gaps], random)
-        field = model.schema_.field(feature.column)
+        field = schema.field(feature.column)
         columns[feature.column] = _fill_cells(columns[feature.column], gaps, cells, field)
         filled += int(gaps.sum())
     return arrow().RecordBatch.from_arrays(list(columns.values()), names=list(columns)), filled
 
 
-def _classes(model: FittedTable, batch: Any, block: Block) -> FloatArray:
+def _classes(model: FittedTable, batch: Any, block: Block, schema: Schema) -> FloatArray:
     """Return the posterior of the classes of the description given the known cells and the target, (n, k)."""
     description = model.description_
     weights = np.array(description.score(to_cells(block), "posterior"))
     if model.schema_.target not in batch.schema.names:
         return weights
-    targets = Targets.of(batch.column(model.schema_.target), model.schema_)
+    targets = Targets.of(batch.column(model.schema_.target), schema)
     codes = model._codes(targets.places(model._labels) if model.schema_.task == "classes" else targets.values)
     weights[np.flatnonzero(targets.known)[codes >= 0]] = np.eye(weights.shape[1])[codes[codes >= 0]]
     return weights

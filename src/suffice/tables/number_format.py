@@ -190,6 +190,17 @@ class NumberFormat:
         numbers = pc.replace_substring_regex(numbers, "^\\((.*)\\)$|^(.*[^-])-$", "-\\1\\2")
         return numbers.cast(pa.float64()), pc.invert(is_number)
 
+    def with_separators(self, options: NumberOptions) -> NumberFormat:
+        """Return the format with the separators that the user has given.
+
+        Without given thousands, another decimal separator means that the old one may separate thousands.
+        """
+        decimal = options.decimal or {".": ",", ",": "."}.get(options.thousands or "", self.decimal)
+        thousands = self.thousands if options.thousands is None else options.thousands
+        if options.thousands is None and decimal != self.decimal and thousands in ("", decimal):
+            thousands = self.decimal
+        return replace(self, decimal=decimal, thousands=thousands)
+
     def describe(self) -> str:
         """Return the format in words; empty for plain numbers."""
         words = [f"decimal {_WORDS[self.decimal]}"] if self.decimal != "." else []

@@ -230,6 +230,27 @@ class Schema:
         own = replace(self.field(name), dates=found.format, note=found.note, is_uncertain=found.is_uncertain)
         return replace(self, fields=tuple(own if each.name == name else each for each in self.fields))
 
+    def with_separators(self, options: NumberOptions) -> Schema:
+        """Return the schema for another table, with the separators and the order of dates that the user has given.
+
+        Examples
+        --------
+        >>> schema = Schema((Field("price", "numeric", "number"), Field("sold", "category", "name")), "sold", "classes")
+        >>> schema.with_separators(NumberOptions(decimal=",")).field("price").format
+        NumberFormat(decimal=',', thousands='.', unit='', missing=())
+        """
+
+        def read(field: Field) -> Field:
+            found = field
+            if options.day_first is not None and field.dates is not None:
+                found = replace(found, dates=replace(field.dates, order="dmy" if options.day_first else "mdy"))
+            is_number = field.kind in ("numeric", "count") or (field.name == self.target and self.task != "classes")
+            if is_number and (options.decimal, options.thousands) != (None, None):
+                found = replace(found, format=(field.format or NumberFormat()).with_separators(options))
+            return found
+
+        return replace(self, fields=tuple(map(read, self.fields)))
+
     def check_columns(self, names: Iterable[str], table: str, target: bool = False) -> None:
         """Raise if a table lacks columns of the model; with the target, also the weight."""
         have = list(names)
