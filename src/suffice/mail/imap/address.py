@@ -60,11 +60,13 @@ class ImapAddress:
             )
         if parts.query or parts.fragment:
             raise MailError(f"{shown} contains ? or #: write %3F or %23 in names of folders")
-        folder = unquote(parts.path.removeprefix("/"), errors="strict") or "INBOX"
-        if not (folder + unquote(parts.username)).isprintable():
+        folder, user = unquote(parts.path.removeprefix("/")) or "INBOX", unquote(parts.username)
+        if "\ufffd" in folder + user:
+            raise MailError(f"{shown} contains % and digits that are not UTF-8: write % as %25")
+        if not (folder + user).isprintable():
             raise MailError(f"{shown} contains control characters: write {_FORM}")
         folder = "INBOX" if folder.upper() == "INBOX" else folder
-        return cls(parts.scheme, unquote(parts.username), parts.hostname, port or PORTS[parts.scheme], folder)
+        return cls(parts.scheme, user, parts.hostname, port or PORTS[parts.scheme], folder)
 
     @property
     def account(self) -> str:

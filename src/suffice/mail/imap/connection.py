@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import socket
 import ssl
 import time
 from collections.abc import Callable
@@ -63,7 +64,7 @@ class ImapConnection:
 
     def __init__(self, address: ImapAddress, credentials: Credentials, ca_file: str | None = None) -> None:
         self.address = address
-        self._selected: str | None = None
+        self._selected: tuple[str, bool] | None = None  # a folder, and whether its messages can be changed
         self._folders: dict[str, tuple[frozenset[str], str]] | None = None
         #: Names of folders that are not valid in modified UTF-7.
         self.malformed: set[str] = set()
@@ -95,6 +96,8 @@ class ImapConnection:
             client = self.call(
                 lambda: IMAPClient(address.host, address.port, ssl=is_encrypted, ssl_context=context, timeout=timeout)
             )
+        except RequestError as error:  # it began with BYE
+            raise ConnectionLostError(f"{address.host} ended the connection: {error}") from None
         except ConnectionLostError as error:
             raise ConnectionLostError(f"{error}{_hint(str(error), is_encrypted)}") from None
         if not is_encrypted:
@@ -102,22 +105,36 @@ class ImapConnection:
                 self.call(lambda: client.starttls(context))
             except (ConnectionLostError, OSError) as error:
                 _shut_down(client)
-                raise ConnectionLostError(f"{address.host} does not encrypt by STARTTLS: {error}") from None
+                why = f"{address.host} does not encrypt by STARTTLS ({error}): write imaps:// instead of imap://"
+                raise ConnectionLostError(why) from None
         return client
 
     def call(self, request: Callable[[], _Result]) -> _Result:
         """Return the result of a request; an answer NO or BAD raises OSError, a lost connection its own error."""
-        from imapclient.exceptions import IMAPClientAbortError, IMAPClientError, ProtocolError
+        from imapclient.exceptions import (
+            IMAPClientAbortError,
+            IMAPClientError,
+            IMAPClientReadOnlyError,
+            ProtocolError,
+        )
 
-        host = self.address.host
+        host, port = self.address.host, self.address.port
         try:
             return request()
+        except socket.gaierror as error:
+            raise ConnectionLostError(f"the server {host!r} is not found: check its name ({error.strerror})") from None
+        except ConnectionRefusedError:
+            why = f"{host} refuses connections to port {port}: check name and port, and whether the server runs"
+            raise ConnectionLostError(why) from None
         except ssl.SSLCertVerificationError as error:
             raise ConnectionLostError(
                 f"the certificate of {host} is not valid ({error.verify_message}): check the name, or use --ca-file"
             ) from None
+        except IMAPClientReadOnlyError:
+            raise RequestError(errno.EROFS, "the server permits no changes of this folder") from None
         except (IMAPClientAbortError, ProtocolError, OSError, EOFError) as error:
-            raise ConnectionLostError(f"the connection to {host} failed: {error or type(error).__name__}") from None
+            why = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+            raise ConnectionLostError(f"the connection to {host} failed: {why}") from None
         except IMAPClientError as error:
             raise RequestError(errno.EIO, str(error)) from None
         except (LookupError, TypeError, ValueError) as error:
@@ -137,22 +154,23 @@ class ImapConnection:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def select(self, folder: str) -> Selected:
-        """Select a folder anew, and return its state."""
+    def select(self, folder: str, *, to_change: bool = False) -> Selected:
+        """Select a folder anew, and return its state; ``to_change`` if messages are to be changed or moved."""
         self._selected = None
         try:
-            state = self.call(lambda: _read_state(self.client.select_folder(folder)))
+            state = self.call(lambda: _read_state(self.client.select_folder(folder, readonly=not to_change)))
         except OSError as error:
             if folder == "INBOX" or folder in self.folders():
                 raise
             known = ", ".join(sorted(self.folders()))
             raise FileNotFoundError(f"there is no folder {folder!r} on {self.address.host}: it has {known}") from error
-        self._selected = folder
+        self._selected = folder, to_change
         return state
 
-    def ensure_selected(self, folder: str, validity: int) -> None:
+    def ensure_selected(self, folder: str, validity: int, *, to_change: bool = False) -> None:
         """Select a folder unless it is; raise OSError if its UIDs are not those that were listed."""
-        if self._selected != folder and self.select(folder).validity != validity:
+        is_selected = self._selected in ((folder, True), (folder, to_change))
+        if not is_selected and self.select(folder, to_change=to_change).validity != validity:
             raise RequestError(errno.ESTALE, f"the server renumbered the messages of {folder}: run again")
 
     def folders(self) -> dict[str, tuple[frozenset[str], str]]:
@@ -216,7 +234,8 @@ class ImapConnection:
     def resolve(self, name: str) -> str:
         """Return the full name of a folder, which need not exist.
 
-        On some servers, all folders are within ``INBOX.``. A slash in the name stands for the server's separator.
+        On some servers, all folders are within ``INBOX.``. A slash in the name stands for the server's separator. If no
+        folder has the name, but one differs only in upper and lower case, that one is meant.
         """
         if name.upper() == "INBOX":
             return "INBOX"
@@ -224,7 +243,9 @@ class ImapConnection:
             return name
         separators = [separator for _, separator in self.folders().values() if separator]
         full = name.replace("/", separators[0]) if separators else name
-        return full if full.startswith(self._prefix) else self._prefix + full
+        full = full if full.startswith(self._prefix) else self._prefix + full
+        alike = [each for each in self.folders() if each.casefold() == full.casefold()]
+        return alike[0] if len(alike) == 1 else full
 
     @cached_property
     def _prefix(self) -> str:

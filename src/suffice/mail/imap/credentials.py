@@ -58,7 +58,9 @@ class Credentials:
         except IMAPClientAbortError:
             raise
         except (IMAPClientError, UnicodeError) as error:
-            why = "the password has letters outside ASCII" if isinstance(error, UnicodeError) else str(error)
+            why = str(error)
+            if isinstance(error, UnicodeError):
+                why = "the password has letters outside ASCII, or is not UTF-8"
             raise LoginError(f"{address.host} refused the login of {address.user}: {_redact(why, secret)}") from None
 
     def _read_token(self) -> str:

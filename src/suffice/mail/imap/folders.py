@@ -177,8 +177,8 @@ class ImapFolder:
             found |= {entry.key: answers[_uid(entry)] for entry in some if _uid(entry) in answers}
         return found
 
-    def _select_for(self, entries: Sequence[Entry]) -> None:
-        self.connection.ensure_selected(self.name, _parse_key(entries[0].key)[0])
+    def _select_for(self, entries: Sequence[Entry], *, to_change: bool = False) -> None:
+        self.connection.ensure_selected(self.name, _parse_key(entries[0].key)[0], to_change=to_change)
 
     def messages(self, limit: int = LIMIT) -> Iterator[Message | Skipped]:
         """Return the messages that are not marked as deleted."""
@@ -210,7 +210,7 @@ class ImapFolder:
         """
         moved: dict[int, str | OSError] = {}
         for some, uids in _split(entries):
-            self._select_for(some)
+            self._select_for(some, to_change=True)
             if "MOVE" in self.connection.capabilities:
                 is_told = "UIDPLUS" in self.connection.capabilities
                 moved |= ({} if is_told else dict.fromkeys(uids, "")) | self._transfer("move", uids, to)
@@ -303,7 +303,7 @@ class ImapFolder:
         client = self.connection.client
         found: set[int] = set()
         for some, uids in _split(entries):
-            self._select_for(some)
+            self._select_for(some, to_change=True)
             self.connection.call(lambda: client.add_flags(uids, [rb"\Deleted"], silent=True))  # noqa: B023
             found |= set(self._find(uids, "DELETED"))
             if "UIDPLUS" in self.connection.capabilities:
