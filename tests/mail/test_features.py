@@ -167,6 +167,10 @@ def test_a_message_without_a_subject_has_a_placeholder():
     assert decode_subject(b"From: a\n\nx") == "(no subject)"
 
 
+def test_a_long_subject_is_cut():
+    assert decode_subject(b"Subject: " + b"x" * 1_000_000 + b"\n\n") == "x" * 199 + "…"
+
+
 OURS = {"", "us-ascii", "utf-8", "iso-8859-1", "windows-1252"}
 
 

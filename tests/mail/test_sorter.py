@@ -92,6 +92,9 @@ class FileLedger:
     def was_marked(self, identity: str) -> bool:
         return False
 
+    def folders_elsewhere(self, identity: str) -> set[str]:
+        return set()
+
     def set_folder(self, identity: str, folder: str) -> None:
         self._write("INSERT OR REPLACE INTO filed VALUES (?, ?)", identity, folder)
 

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from suffice import _native
 from suffice.printable import printable
 
+#: Characters of a subject that are shown.
+SUBJECT = 200
 #: Python codecs of character sets. Others (zlib, hex, idna, rot13, ...) are not character sets of mail.
 _CHARSETS = (
     "big5 big5hkscs cp037 cp437 cp720 cp737 cp775 cp850 cp852 cp855 cp857 cp858 cp860 cp861 cp862 cp863 cp864 cp865 "
@@ -72,7 +74,7 @@ def _parse(messages: Sequence[bytes], threads: int = 1) -> _native.mail.Letters:
 
 
 def decode_subject(message: bytes) -> str:
-    r"""Return the subject of a message as printable text.
+    r"""Return the subject of a message as printable text, cut at :data:`SUBJECT` characters.
 
     Examples
     --------
@@ -81,7 +83,7 @@ def decode_subject(message: bytes) -> str:
     """
     for kind, name, text in _parse([message]).pieces(0):
         if (kind, name) == ("header", "subject"):
-            return printable(text)
+            return printable(text if len(text) <= SUBJECT else f"{text[: SUBJECT - 1]}…")
     return "(no subject)"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -43,6 +44,9 @@ class Ledger(Protocol):
 
     def was_marked(self, identity: str) -> bool:
         """Return whether the filter marked a message as spam at delivery, so that a delivery rule may have moved it."""
+
+    def folders_elsewhere(self, identity: str) -> set[str]:
+        """Return the folders where runs for other mailboxes, which may share folders with this one, put a message."""
 
     def known_files(self, folder: str) -> Mapping[str, str]:
         """Return the files of a folder that need not be read again: identities by key; both may be empty."""
@@ -106,6 +110,20 @@ class StoredLedger:
     def was_marked(self, identity: str) -> bool:
         """Return whether the filter marked a message as spam at delivery."""
         return bool(self._store.query("SELECT 1 FROM judged WHERE id = ?", bytes.fromhex(identity)))
+
+    def folders_elsewhere(self, identity: str) -> set[str]:
+        """Return the folders where runs for other mailboxes put or found a message last."""
+        query = "SELECT folder FROM filed WHERE box = ? AND id = ?"
+        found = (row for box in self._other_boxes for row in self._store.query(query, box, identity))
+        return {os.fsdecode(folder).removeprefix(MOVING) for (folder,) in found}
+
+    @cached_property
+    def _other_boxes(self) -> list[bytes]:
+        """The other mailboxes in the file, each found by the primary key: a list of all rows would take long."""
+        boxes, last = list[bytes](), b""
+        while last := self._store.query("SELECT MIN(box) FROM filed WHERE box > ?", last)[0][0]:
+            boxes.append(last)
+        return [box for box in boxes if box != self._box]
 
     def known_files(self, folder: str) -> Mapping[str, str]:
         """Return the files of a folder that need not be read again: identities by key."""

@@ -127,6 +127,8 @@ class Folder:
         self.name, self.box, self.label, self.ours = name, box, label, ours
         entries = {entry.key: entry for entry in (box.entries() if box else ()) if entry.key}
         known = ledger.known_files(name)
+        #: Whether it did not exist when the run began: it may have been renamed, with the messages in it.
+        self.is_missing = box is None
         #: Whether the folder is listed for the first time; the ledger holds an empty key otherwise.
         self.is_first = "" not in known
         #: Its messages by key, without those marked as deleted.
@@ -369,8 +371,9 @@ class _Run:
     def _handle_unknown(self, folder: Folder, entry: Entry, identity: str, data: bytes) -> None:
         """Act on a message that is not in the ledger."""
         if folder is self.inbox:
-            # A message that was marked as spam and is seen was left here, or moved back: it stays.
-            if not entry.new and (self.only_new or self.ledger.was_marked(identity)):
+            # A message that was marked or moved as spam and is seen was left here, or moved back: it stays.
+            is_checked = self.only_new or self.ledger.was_marked(identity)
+            if not entry.new and (is_checked or self.ledger.folders_elsewhere(identity) - {INBOX}):
                 self._record(folder, entry, identity)
             else:
                 self._judge(entry, identity, data)
@@ -381,13 +384,17 @@ class _Run:
             learn = not folder.is_first if self.learn_strangers is None else self.learn_strangers
             if self.ledger.was_marked(identity) and folder.label == "spam":
                 learn = False  # a rule moved it here because of our own mark
+            if folder.name in self.ledger.folders_elsewhere(identity):
+                learn = False  # a run for another mailbox moved it here, or has learned it
             if not learn or self._learn(entry, data, folder.label):
                 self._record(folder, entry, identity)
 
     def _learn_move(self, before: str, folder: Folder, entry: Entry, identity: str, data: bytes) -> None:
         """Learn from a message that the user moved."""
         label = folder.label
-        if folder is self.inbox and before not in {target.name for target in self.targets.values()}:
+        is_source_missing = before in self.all and self.all[before].is_missing
+        is_from_elsewhere = folder is self.inbox and before not in {each.name for each in self.targets.values()}
+        if is_source_missing or is_from_elsewhere:
             label = None
         elif not folder.ours:
             suspect = (self.targets.get("spam"), self.targets.get("unsure"))

@@ -7,7 +7,9 @@ import re
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +149,130 @@ def test_a_renumbered_folder_is_neither_judged_nor_learned_again(ann: User, mine
     found = sort(ann, mine)
     assert (len(found["moved"]), found["kept"]) == (1, 0)
     assert [each["class"] for each in found["learned"]] == ["spam"]
+
+
+def test_a_dry_run_does_not_record_the_new_numbers_of_a_folder(ann: User, mine: Path) -> None:
+    ann.deliver(spam(1), ham(1))
+    sort(ann, mine)
+    renumber(ann, "INBOX", "Junk")
+    before = settled(mine)
+    found = sort(ann, mine, "--dry-run")
+    assert (found["moved"], found["learned"], found["kept"]) == ([], [], 0)
+    assert settled(mine) == before
+
+
+def settled(mine: Path) -> list[tuple[object, ...]]:
+    with MailFilter(mine) as mail:
+        return [row for table in ("settled", "filed") for row in mail.store().query(f"SELECT * FROM {table}")]
+
+
+@pytest.mark.parametrize("is_new_one_there", [False, True], ids=["missing", "created anew"])
+def test_messages_of_a_spam_folder_that_was_renamed_are_not_learned(
+    ann: User, mine: Path, is_new_one_there: bool
+) -> None:
+    ann.deliver(spam(1), spam(2), ham(1))
+    sort(ann, mine)
+    with ann.client() as client:
+        client.rename_folder("Junk", "Old advertisements")
+        if is_new_one_there:
+            client.create_folder("Junk")
+    ann.deliver(spam(3))
+    for _ in range(2):
+        assert sort(ann, mine)["learned"] == []
+    assert ann.texts("Junk") == [spam(3)]
+    ann.move(spam(3), "Junk", "Friends")
+    assert [each["class"] for each in sort(ann, mine)["learned"]] == ["ham"]
+
+
+def test_two_sorted_folders_do_not_learn_what_the_other_moved(ann: User, mine: Path) -> None:
+    for folder in ("INBOX", "Lists"):
+        ann.deliver(ham(f"in {folder}"), folder=folder)
+        sort(ann, mine, folder=folder)
+    ann.deliver(spam(1), spam(2), folder="Lists")
+    assert len(sort(ann, mine, folder="Lists")["moved"]) == 2
+    assert sort(ann, mine)["learned"] == []
+    ann.deliver(spam(3), folder="Junk")  # from another program
+    for folder in ("INBOX", "Lists"):
+        assert [each["class"] for each in sort(ann, mine, folder=folder)["learned"]] == ["spam"] * (folder == "INBOX")
+    with ann.client() as client:
+        client.select_folder("Junk")
+        client.add_flags(client.search(), [rb"\Seen"])
+    for name, target in ((1, "INBOX"), (2, "Lists")):
+        ann.move(spam(name), "Junk", target)
+    for folder in ("INBOX", "Lists"):
+        found = sort(ann, mine, folder=folder)
+        assert (found["moved"], {each["class"] for each in found["learned"]} <= {"ham"}) == ([], True)
+    with MailFilter(mine) as mail:
+        assert [mail.learned_as(spam(name)) for name in (1, 2)] == ["ham", "ham"]
+
+
+@contextmanager
+def read_only(user: User, folder: str) -> Iterator[None]:
+    """Take the right to change a folder from a server."""
+    place = user.server.place / "mail" / user.name / ("" if folder == "INBOX" else f".{folder}")
+    places = [place / "cur", place / "new", place / "tmp", place]
+    for each in places:
+        each.chmod(0o555)
+    try:
+        yield
+    finally:
+        for each in places:
+            each.chmod(0o755)
+
+
+@pytest.mark.parametrize("extensions", [FULL, NO_MOVE, PLAIN], ids=["move", "no move", "no uidplus"])
+def test_spam_stays_in_a_folder_that_may_not_be_changed(
+    new_user: Callable[..., User], mine: Path, extensions: tuple[str, ...]
+) -> None:
+    user = new_user(*extensions)
+    user.deliver(spam(1), ham(1))
+    user.deliver(spam(0), folder="Junk")
+    for folder in ("INBOX", "Junk"):
+        with read_only(user, folder):
+            ran = suffice("mail", "sort", user.address(), "--filter", mine, *user.options)
+        assert ran.code == 3
+        assert "1 messages could not be moved" in ran.err
+        assert ("permits no changes" in ran.err) == (folder == "INBOX")
+        assert (user.texts(), user.texts("Junk")) == ([ham(1), spam(1)], [spam(0)])
+    assert len(sort(user, mine)["moved"]) == 1
+
+
+def test_other_folders_that_may_not_be_changed_are_read(ann: User, mine: Path, tmp_path: Path) -> None:
+    ann.deliver(spam(1), ham(1))
+    sort(ann, mine)
+    ann.deliver(*map(ham, range(5, 9)), folder="Shared")
+    ann.move(spam(1), "Junk", "Shared")
+    with read_only(ann, "Shared"):
+        found = sort(ann, mine)
+        assert ([each["class"] for each in found["learned"]], found["skipped"]) == (["ham"], [])
+        words = ("mail", "learn", "--ham", ann.address("Shared"), "--filter", tmp_path / "new.db")
+        assert done(*words, *ann.options).out == "learned 5 ham\n"
+
+
+def test_messages_stay_unread_and_recent_for_mail_programs(ann: User, mine: Path) -> None:
+    ann.deliver(ham(1), ham(2))
+    sort(ann, mine)
+    with ann.client() as client:
+        client.select_folder("INBOX")
+        flags = [each[b"FLAGS"] for each in client.fetch(client.search(), ["FLAGS"]).values()]
+    assert flags == [(rb"\Recent",)] * 2
+
+
+@pytest.mark.parametrize("extensions", [FULL, NO_MOVE, PLAIN], ids=["move", "no move", "no uidplus"])
+def test_flags_keywords_and_dates_are_kept(
+    new_user: Callable[..., User], mine: Path, extensions: tuple[str, ...]
+) -> None:
+    user, date = new_user(*extensions), datetime(2001, 2, 3, 4, 5, 6)
+    given = [(spam(1), (rb"\Flagged", b"$label1")), (spam(2), (rb"\Seen", rb"\Answered"))]
+    with user.client() as client:
+        for data, flags in given:
+            client.append("INBOX", data.replace(b"\n", b"\r\n"), flags, date)
+    sort(user, mine)
+    with user.client() as client:
+        client.select_folder("Junk")
+        found = client.fetch(client.search(), ["FLAGS", "INTERNALDATE"]).values()
+    assert [set(each[b"FLAGS"]) - {rb"\Recent"} for each in found] == [set(flags) for _, flags in given]
+    assert [each[b"INTERNALDATE"] for each in found] == [date, date]
 
 
 def test_undo_moves_back_what_the_last_run_moved(ann: User, mine: Path) -> None:
@@ -374,6 +500,26 @@ def test_a_spam_folder_that_the_server_does_not_mark_is_found_by_its_name(
     assert [each["folder"] for each in sort(user, mine)["moved"]] == ["Spam"]
 
 
+def test_a_folder_is_found_whatever_its_case(ann: User, mine: Path) -> None:
+    ann.deliver(folder="Werbung")
+    ann.deliver(spam(1))
+    assert [each["folder"] for each in sort(ann, mine, "--spam-folder", "werbung")["moved"]] == ["Werbung"]
+    ann.deliver(folder="werbung")
+    ann.deliver(spam(2))
+    assert [each["folder"] for each in sort(ann, mine, "--spam-folder", "werbung")["moved"]] == ["werbung"]
+
+
+def test_folders_may_have_any_name(ann: User, mine: Path) -> None:
+    names = ['Qu"ote', "Back\\slash", "100%", "St*r", "R&D", "&", "😀", "日本語", " blanks ", "INBOX/Spam", "#?"]
+    for number, name in enumerate(names):
+        ann.deliver(spam(number))
+        found = sort(ann, mine, "--spam-folder", name)
+        assert [each["folder"] for each in found["moved"]] == [name.replace("/", ".")]
+        assert ann.texts(name.replace("/", ".")) == [spam(number)]
+        assert sort(ann, mine, "--spam-folder", name, "--undo", "LAST")["restored"] == 1
+        ann.move(spam(number), "INBOX", "Trash")
+
+
 def test_a_folder_whose_name_cannot_be_decoded_is_skipped_with_a_reason(
     ann: User, mine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -399,6 +545,17 @@ def test_the_wrong_kind_of_port_is_explained(ann: User, mine: Path, monkeypatch:
     words = ("--filter", mine, *ann.options)
     assert "write imap://" in refused("mail", "sort", ann.address(port=ann.server.starttls_port), *words, code=3)
     assert "write imaps://" in refused("mail", "sort", ann.address().replace("imaps", "imap"), *words, code=3)
+
+
+def test_addresses_that_cannot_be_meant_are_refused_with_a_cure(mine: Path, tmp_path: Path) -> None:
+    for address, cure in (
+        ("imaps://ann@localhost/50%fe", "write % as %25"),
+        ("ann@localhost/INBOX", "imaps://USER@HOST/FOLDER"),
+        ("imaps://ann@localhost:99999/INBOX", "write imaps://USER@HOST/FOLDER"),
+    ):
+        assert cure in refused("mail", "sort", address, "--filter", mine, code=3)
+    words = ("mail", "sort", "imaps://ann@localhost/INBOX", "--undo", "LAST", "--filter", mine)
+    assert "cannot be used together" in refused(*words, "--watch", code=3)
 
 
 def test_commands_that_read_files_say_what_reads_a_server(ann: User, mine: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -78,6 +79,10 @@ def sort_command(
     move out of it as ham. No message is deleted. With --dry-run, nothing is changed. The address of a folder on a
     server is imaps://USER@HOST/INBOX.
     """
+    if undo and watch:
+        raise click.UsageError("--undo and --watch cannot be used together")
+    if "@" in mailbox and not is_imap_address(mailbox) and not os.path.lexists(mailbox):
+        raise click.UsageError(f"there is no folder {mailbox!r}; one on a server is imaps://USER@HOST/FOLDER")
     with open_filter(path, shared) as chosen:
         if not is_imap_address(mailbox):
             if undo:
@@ -90,7 +95,7 @@ def sort_command(
             return connect_imap(mailbox, password_command, token_command, ca_file)
 
         sorting = _ImapSorting(chosen, force, yes, options, quiet=options["quiet"] or watch)
-        if watch and not undo:
+        if watch:
             from suffice.mail.imap.watcher import watch_imap_folder
 
             watch_imap_folder(connect, sorting.run, print_remark)
@@ -149,7 +154,7 @@ class _ImapSorting:
         """Yield the ledger of a folder, after the moves of an interrupted run were completed."""
         from suffice.mail.imap.ledger import ImapLedger, exclude_other_runs, finish_moves
 
-        ledger = ImapLedger(self._chosen, box)
+        ledger = ImapLedger(self._chosen, box, read_only=self._options["dry_run"])
         if self._options["dry_run"]:
             yield ledger
             return

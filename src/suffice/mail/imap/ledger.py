@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 
+from suffice.mail.errors import MailError
 from suffice.mail.filter import MailFilter
 from suffice.mail.imap.errors import RequestError
 from suffice.mail.imap.folders import ImapFolder
@@ -29,11 +30,13 @@ class ImapLedger(StoredLedger):
         The filter.
     box
         The folder.
+    read_only
+        Whether the ledger is only read: known messages of renumbered folders are recognised, and not recorded anew.
     """
 
-    def __init__(self, mail: MailFilter, box: ImapFolder) -> None:
+    def __init__(self, mail: MailFilter, box: ImapFolder, *, read_only: bool = False) -> None:
         super().__init__(mail, box.connection.address.ledger)
-        self._folder = box
+        self._folder, self._read_only = box, read_only
 
     def open(self, name: str) -> ImapFolder:
         """Return a folder by its name in the ledger."""
@@ -43,7 +46,8 @@ class ImapLedger(StoredLedger):
         """Return the identities of known messages by key.
 
         If the server has renumbered the folder, or does not say the UIDs of moved messages, the messages are read to
-        find their keys.
+        find their keys. If none of a renumbered folder is there, it is another folder of that name: the messages are
+        forgotten, since they may be in a folder that was renamed.
         """
         known = dict(super().known_files(folder))
         box = self.open(folder)
@@ -54,12 +58,17 @@ class ImapLedger(StoredLedger):
         if stale:
             unknown = [entry for entry in box.entries() if entry.key not in known]
             renewed = self._identify(box, unknown, set(stale.values()) - {""})
+            is_other = not renewed and len(stale) == sum(map(bool, known)) and not any(key[0] == "?" for key in stale)
             here = {"", *renewed.values()}
-            replaced = {key for key, name in stale.items() if name in here}  # the others are no longer in the folder
-            with self._store.write_transaction():
-                self.remove_files(folder, replaced)
-                for key, name in renewed.items():
-                    self.add_file(folder, key, name)
+            replaced = {key for key, name in stale.items() if is_other or name in here}  # the others have left
+            if not self._read_only:
+                with self._store.write_transaction():
+                    self.remove_files(folder, replaced)
+                    for key, name in renewed.items():
+                        self.add_file(folder, key, name)
+                    for name in set(stale.values()) if is_other else ():
+                        if self.folder_of(name) == folder:
+                            self.set_folder(name, "")
             known = {key: name for key, name in known.items() if key not in replaced} | renewed
         return known
 
@@ -86,6 +95,8 @@ def exclude_other_runs(mail: MailFilter) -> Iterator[None]:
 
     Raises
     ------
+    MailError
+        If the folder of the filter cannot be written.
     RequestError
         If another run takes longer than :data:`WAIT` seconds.
     """
@@ -96,8 +107,10 @@ def exclude_other_runs(mail: MailFilter) -> Iterator[None]:
                 lock.execute("BEGIN EXCLUSIVE")
                 break
             except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > end:
-                    why = f"another run with the same filter has not ended after {WAIT:.0f} s ({error}): try again"
+                if "locked" not in str(error):
+                    raise MailError(f"{mail.path}-sorting cannot be written: {error}") from None
+                if time.monotonic() > end:
+                    why = f"another run with the same filter has not ended after {WAIT:.0f} s: try again"
                     raise RequestError(errno.EAGAIN, why) from None
         yield
 
@@ -128,6 +141,8 @@ def _finish(ledger: ImapLedger, box: ImapFolder, here: dict[str, Entry], moves: 
             ledger.end_move(move._replace(moved=copies[move.key]))
         elif move.key in here:
             ledger.drop_moves([move])  # it was not copied
+            if move.source != INBOX:
+                ledger.set_folder(move.identity, move.source)
         else:
             ledger.close_move(move)  # it was moved, or the user was faster
     return len(copies)
@@ -141,7 +156,8 @@ def _find_copies(ledger: ImapLedger, box: ImapFolder, left: list[Entry], target:
     except OSError:  # the folder does not exist
         return {}
     known = ledger.known_files(target)
-    unknown = [entry for entry in entries if entry.key not in known]
+    # One that is marked as deleted is no copy that stays: on servers without UIDPLUS, it may be an earlier original.
+    unknown = [entry for entry in entries if entry.key not in known and "T" not in entry.flags]
     sizes, copy_sizes = box.sizes(left), to.sizes(unknown)
     found: dict[str, str] = {}
     for entry in left:
