@@ -103,6 +103,12 @@ def _is_met(name: str) -> bool:
     return REQUIREMENTS[name].is_met()
 
 
+def _has_scikit_learn_19() -> bool:
+    import sklearn
+
+    return tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9)
+
+
 def _has_module(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
 
@@ -159,6 +165,7 @@ def _program(name: str, package: str = "") -> Requirement:
 
 
 REQUIREMENTS = {
+    "scikit-learn 1.9": Requirement(_has_scikit_learn_19, ".venv/bin/python -m pip install 'scikit-learn>=1.9'"),
     "torch": Requirement(_has_torch, ".venv/bin/python -m pip install torch"),
     "cuda": Requirement(_has_cuda, "a machine with an NVIDIA GPU, and torch for CUDA"),
     "no cuda": Requirement(lambda: not _has_cuda(), "CUDA_VISIBLE_DEVICES= make test"),

@@ -65,6 +65,7 @@ def test_folds_of_a_ridge_are_those_of_scikit_learn(cv: Any, scoring: str | None
 
 @pytest.mark.parametrize("settings", [{}, {"positive": True}, {"fit_intercept": False}, {"cv": SHUFFLED}], ids=str)
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["unweighted", "weighted"])
+@pytest.mark.needs("scikit-learn 1.9")
 def test_the_path_of_a_lasso_is_that_of_scikit_learn(settings: Any, weight: Any) -> None:
     mine, their = LassoCV(**settings).fit(X, Y, weight), theirs.LassoCV(**settings, **CLOSE).fit(X, Y, weight)
     alike(mine, their, "alphas_", "mse_path_")
@@ -72,6 +73,7 @@ def test_the_path_of_a_lasso_is_that_of_scikit_learn(settings: Any, weight: Any)
 
 
 @pytest.mark.parametrize("alphas", [20, [0.01, 1.0, 0.1]], ids=["number", "list"])
+@pytest.mark.needs("scikit-learn 1.9")
 def test_shares_of_l1_are_chosen_as_by_scikit_learn(alphas: Any) -> None:
     settings = {"l1_ratio": [0.2, 0.7, 1.0], "alphas": alphas, "eps": 1e-2, "cv": 4}
     mine, their = ElasticNetCV(**settings).fit(X, Y), theirs.ElasticNetCV(**settings, **CLOSE).fit(X, Y)

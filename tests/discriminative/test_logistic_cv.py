@@ -35,6 +35,7 @@ CLOSE = {"tol": 1e-10, "max_iter": 10_000, "l1_ratios": (0.0,), "use_legacy_attr
     ],
     ids=str,
 )
+@pytest.mark.needs("scikit-learn 1.9")
 def test_paths_scores_and_choice_are_those_of_scikit_learn(y: Any, settings: dict[str, Any]) -> None:
     mine = LogisticRegressionCV(Cs=4, cv=3, **settings).fit(X, y, WEIGHT)
     their = Theirs(Cs=4, cv=3, **CLOSE, **settings).fit(X, y, WEIGHT)

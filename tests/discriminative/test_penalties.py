@@ -37,6 +37,7 @@ CLAIMS = COUNTS * RANDOM.gamma(1.0, 1.0, 150)
     ],
     ids=str,
 )
+@pytest.mark.needs("scikit-learn 1.9")
 def test_logistic_regression_is_that_of_scikit_learn(settings: dict[str, Any], y: Any, weight: Any) -> None:
     solver = "saga" if "l1_ratio" in settings else "newton-cg"
     theirs = scikit.LogisticRegression(**settings, solver=solver, tol=1e-10, max_iter=10_000).fit(X, y, weight)

@@ -184,6 +184,7 @@ def test_automatic_shrinkage_of_one_covariance_is_scikit_learns(solver: str, pri
     np.testing.assert_allclose(mine.priors_, other.priors_, rtol=1e-12)
 
 
+@pytest.mark.needs("scikit-learn 1.9")
 def test_automatic_shrinkage_of_a_covariance_per_class_is_scikit_learns() -> None:
     x, y = load_wine(return_X_y=True)
     mine = GDA("full", shrinkage="ledoit_wolf").fit(x, y)
@@ -221,6 +222,7 @@ def test_automatic_shrinkage_streams_merges_and_forgets() -> None:
 
 
 @pytest.mark.parametrize("dataset", [load_wine, load_breast_cancer])
+@pytest.mark.needs("scikit-learn 1.9")
 def test_directions_and_decisions_are_scikit_learns(dataset: Any) -> None:
     x, y = dataset(return_X_y=True)
     mine, other = GDA().fit(x, y), LinearDiscriminantAnalysis().fit(x, y)
@@ -255,6 +257,7 @@ def singular_rows() -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.needs("scikit-learn 1.9")
 def test_directions_without_variance_are_left_out_as_scikit_learn_does(classes: int) -> None:
     x, y = singular_rows()
     x, y = x[y < classes], y[y < classes]
