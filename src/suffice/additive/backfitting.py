@@ -23,8 +23,9 @@ FAMILIES = {"gaussian": 0, "bernoulli": 1, "tweedie": 2, "softmax": 3}
 FIRST_PENALTY, LEAST_PENALTY, LARGEST_PENALTY = 10.0, 1e-3, 1e9
 #: Penalties beyond this are reduced to it before all are scaled: the path must reach terms that were shrunk to 0.
 PATH_START = 100.0
-#: Factors of all penalties from one point of the path to the next, towards smaller and larger ones; cycles at each.
-PATH_FACTOR, LARGER_FACTOR, PATH_CYCLES = 0.5, 4.0, 1
+#: Factors of all penalties from one point of the path to the next, towards smaller and larger ones. The path ends where
+#: the held-out loss falls by less than this share of it.
+PATH_FACTOR, LARGER_FACTOR, LEAST_FALL = 0.5, 4.0, 1e-3
 #: Largest factor by which a penalty changes in one step.
 FACTOR = 10.0
 #: Rows of a part, for threads. Sums of parts are added in order: the result does not depend on the number of threads.
@@ -393,36 +394,63 @@ def fit_folds(fits: list[Backfit], cycles: int, halvings: int, workers: Workers)
     Every fit ends at the penalties with the smallest loss, which is returned. Estimates take rows as independent: those
     of rows with groups or times may be too small, and are increased in the same way.
     """
-    best, states = np.inf, [fit.state() for fit in fits]
-
-    def keep() -> bool:
-        nonlocal best, states
-        loss = sum(workers.map(Backfit.held_loss, fits))
-        if not loss < best:
-            return False
-        best, states = loss, [fit.state() for fit in fits]
-        return True
-
+    path = _Path(fits, workers)
     if fits[0].values[1:].any():
-        keep()
+        path.keep()
     for cycle in range(cycles):
         workers.map(lambda fit: fit.cycle(learn=cycle > 0), fits)  # noqa: B023 - called at once
         if cycle >= min(3, cycles - 1):
-            keep()
+            path.keep()
     is_independent = fits[0].rows.group is None and fits[0].rows.time is None
     for factor in (PATH_FACTOR,) if is_independent else (PATH_FACTOR, LARGER_FACTOR):
         worse = 0
         for _ in range(halvings):
             for fit in fits:
                 fit.scale_penalties(factor)
-            for _ in range(PATH_CYCLES):
-                workers.map(lambda fit: fit.cycle(learn=False), fits)
-            worse = 0 if keep() else worse + 1
+            workers.map(lambda fit: fit.cycle(learn=False), fits)
+            worse = 0 if path.keep() else worse + 1
             if worse == 2:
                 break
-        for fit, state in zip(fits, states, strict=True):
+        path.restore()
+    return path.best
+
+
+def settle_folds(fits: list[Backfit], cycles: int, workers: Workers) -> float:
+    """Fit all folds again, with their penalties, as long as the loss of rows held out decreases; return the loss."""
+    path = _Path(fits, workers)
+    path.keep()
+    for _ in range(cycles):
+        workers.map(lambda fit: fit.cycle(learn=False), fits)
+        if not path.keep():
+            break
+    path.restore()
+    return path.best
+
+
+class _Path:
+    """The states that fits go through, of which that with the smallest held-out loss is kept."""
+
+    def __init__(self, fits: list[Backfit], workers: Workers) -> None:
+        self._fits, self._workers = fits, workers
+        self.best, self._last, self._states = np.inf, np.inf, [fit.state() for fit in fits]
+
+    def keep(self) -> bool:
+        """Keep this state if it is the best; return whether the loss is less than that of the state before.
+
+        It is not compared with the best: a path that begins with a larger loss, since pairs are new, is followed to its
+        end.
+        """
+        loss = float(sum(self._workers.map(Backfit.held_loss, self._fits)))
+        fell, self._last = loss < self._last * (1.0 - LEAST_FALL), loss
+        if loss < self.best:
+            self.best, self._states = loss, [fit.state() for fit in self._fits]
+        return fell
+
+    def restore(self) -> None:
+        """Return to the best state."""
+        for fit, state in zip(self._fits, self._states, strict=True):
             fit.restore(state)
-    return float(best)
+        self._last = self.best
 
 
 def held_scores(fits: Iterable[Backfit]) -> FloatArray:

@@ -23,6 +23,7 @@ from suffice.additive.backfitting import (
     Workers,
     fit_folds,
     held_scores,
+    settle_folds,
 )
 from suffice.additive.bins import MISSING, ColumnBins, group_bins
 from suffice.statistics.base import FloatArray
@@ -31,14 +32,16 @@ from suffice.statistics.base import FloatArray
 CYCLES, PAIR_CYCLES, LINE_CYCLES = 6, 5, 3
 #: Straight lines are tried from this many rows on.
 LINE_ROWS = 1000
-#: Most times that penalties are halved.
-HALVINGS = 20
-#: Cycles of the fit to all rows, which starts at the mean of the folds.
-FINAL_CYCLES = 5
+#: Most times that penalties are halved; most cycles after pairs were dropped.
+HALVINGS, SETTLING_CYCLES = 60, 10
+#: Cycles of a fit to more rows than those on which the terms were chosen, or to others.
+FINAL_CYCLES = 4
 #: Penalties and pairs are chosen on at most this many rows, drawn at random.
 MOST_ROWS = 50_000
 #: Folds by default: the first number, or the second from this many scores (rows times predictors) on.
 FOLDS, FEW_FOLDS, MANY_SCORES = 5, 3, 100_000
+#: Most cycles of the intercept alone at first and in the end, and the change at which it is settled.
+FIRST_CYCLES, LAST_CYCLES, SETTLED = 4, 50, 1e-9
 #: Groups of bins per column when pairs are ranked.
 RANKING_GROUPS = 8
 #: Groups of bins per column in a pair: the first number times n^(1/3), within the other two; of one predictor, and of
@@ -123,8 +126,8 @@ def choose_and_fit(
 
     On folds of at most :data:`MOST_ROWS` rows, the penalty of each term is estimated, all are scaled by the factor with
     the smallest held-out loss, and pairs are kept if they reduce it by more than its standard error. Terms of columns
-    without pairs are straight lines if these do not increase it by more than its standard error. Then the model is
-    fitted to all rows.
+    without pairs are straight lines if these do not increase it by more than its standard error. The fit to all rows
+    has the same cycles with penalties of its own.
     """
     begun = time.perf_counter()
     counts = [np.bincount(rows.bins[j], minlength=256).astype(np.float64) for j in range(len(bins))]
@@ -133,7 +136,9 @@ def choose_and_fit(
     sample, edges = _in_folds(rows, folds, random)
     many = len(sample) * sample.predictors >= FEW
     with Workers(threads if many else 1) as workers:
-        fits = [Backfit(sample, [CONSTANT, *mains], held) for held in edges]
+        # The last fit learns all rows. It has the cycles of the others, and ends where their held-out loss is smallest:
+        # with small penalties, more cycles may make it larger.
+        fits = [Backfit(sample, [CONSTANT, *mains], held) for held in [*edges, NOTHING]]
         for fit in fits:
             _start(fit)
         main_loss = fit_folds(fits, CYCLES, HALVINGS, workers)
@@ -152,18 +157,16 @@ def choose_and_fit(
         if candidates:
             fits, solution = _with_pairs(fits, candidates, solution, workers, isinstance(interactions, str | int))
         fits, solution = _with_lines(fits, bins, counts, solution, workers)
-    # The penalties of the folds: their geometric mean.
-    penalties = np.exp(np.mean([np.log(np.maximum(fold.penalties, 1e-300)) for fold in fits], axis=0))
-    values, freedom = (np.mean([getattr(fold, name) for fold in fits], axis=0) for name in ("values", "freedom"))
-    found = _fit_all(rows, fits[0].terms, values, penalties, freedom, threads, solution)
+    found = _fitted_terms(fits[-1], solution)
+    if len(sample) < len(rows):
+        found = _fit_rows(rows, found, threads)
     return found._replace(solution=solution._replace(seconds=time.perf_counter() - begun))
 
 
 def fit_again(rows: BinnedRows, chosen: FittedTerms, threads: int) -> FittedTerms:
     """Return the terms fitted to other rows, with the penalties of a fit; the fit starts at its values."""
     begun = time.perf_counter()
-    values = np.concatenate(chosen.values)
-    found = _fit_all(rows, chosen.terms, values, chosen.penalties, chosen.freedom, threads, chosen.solution)
+    found = _fit_rows(rows, chosen, threads)
     return found._replace(solution=chosen.solution._replace(seconds=time.perf_counter() - begun))
 
 
@@ -248,10 +251,20 @@ def _start(fit: Backfit) -> None:
         if not positive.any():  # counts: half of the least that other rows have
             total = np.log(rows.target[rows.target > 0].min(initial=1.0) / 2)
         fit.values[0] = total - np.logaddexp.reduce(np.log(weight) + (2 - rows.power) * offset)
-    alone = Backfit(rows, [CONSTANT], fit.held, fit.values[:1])
-    for _ in range(4):
+    fit.scores += fit.values[0]
+    _fit_intercept(fit, FIRST_CYCLES)
+
+
+def _fit_intercept(fit: Backfit, cycles: int) -> None:
+    """Fit the intercept alone, until it does not change."""
+    alone = Backfit(fit.rows, [CONSTANT], fit.held)
+    alone.scores = fit.scores
+    for _ in range(cycles):
+        before = alone.values[0].copy()
         alone.cycle(learn=False)
-    fit.values[0], fit.scores = alone.values[0], alone.scores
+        if np.abs(alone.values[0] - before).max() < SETTLED:
+            break
+    fit.values[0] += alone.values[0]
 
 
 def _candidates(
@@ -305,29 +318,49 @@ def _with_pairs(
     rows, mains = _tested_rows(fits), len(fits[0].terms)
     before = rows.losses(held_scores(fits))
     extended = [fit.extended(candidates) for fit in fits]
-    loss = fit_folds(extended, PAIR_CYCLES, HALVINGS, workers)
-    scores = held_scores(extended)
-    after = rows.losses(scores)
+    fit_folds(extended, PAIR_CYCLES, HALVINGS, workers)
+    after = rows.losses(held_scores(extended))
     gain, error = _mean_and_error(rows, before - after)
-    solution = solution._replace(pair_loss=loss / len(rows), gain_error=error, candidates=len(candidates))
+    if choose and gain > error:
+        extended, after = _without_idle_pairs(extended, mains, after, workers)
+        gain, error = _mean_and_error(rows, before - after)
+    loss = float(np.average(after, weights=rows.weight))
+    solution = solution._replace(pair_loss=loss, gain_error=error, candidates=len(candidates))
     if choose and not gain > error:
         reason = "pairs do not reduce the held-out loss by more than its standard error"
         return fits, solution._replace(reason=reason)
-    kept = list(range(len(extended[0].terms)))
-    if choose:
-        kept = [at for at in kept if at < mains or _helps(extended, at, rows, scores, after)]
-        if len(kept) == mains:
-            return fits, solution._replace(reason="no pair reduces the held-out loss by more than its standard error")
     reason = "pairs reduce the held-out loss by more than its standard error" if choose else "pairs were given"
-    shortened = [fit.reduced(kept) for fit in extended]
-    return shortened, solution._replace(pairs=len(kept) - mains, reason=reason)
+    return extended, solution._replace(pairs=len(extended[0].terms) - mains, reason=reason)
 
 
-def _helps(fits: list[Backfit], at: int, rows: BinnedRows, scores: FloatArray, losses: FloatArray) -> bool:
-    """Whether the held-out loss is larger without a term, by more than the standard error of the difference."""
-    effect = _effects(fits, at, [fit.values_of(at) for fit in fits], rows)
-    difference, error = _mean_and_error(rows, rows.losses(scores - effect) - losses)
-    return difference > error
+def _without_idle_pairs(
+    fits: list[Backfit], mains: int, losses: FloatArray, workers: Workers
+) -> tuple[list[Backfit], FloatArray]:
+    """Return fits without as many pairs as possible, within one standard error of the loss, and their held-out losses.
+
+    Tried are all pairs without which the held-out loss is not larger by more than its standard error. Several of them
+    may stand for one effect, so that all are missed where each is not: while the loss without them is larger by more
+    than its standard error, the more useful half is kept.
+    """
+    rows, scores = _tested_rows(fits), held_scores(fits)
+    worse: dict[int, float] = {}
+    for at in range(mains, len(fits[0].terms)):
+        effect = _effects(fits, at, [fit.values_of(at) for fit in fits], rows)
+        difference, error = _mean_and_error(rows, rows.losses(scores - effect) - losses)
+        if not difference > error:
+            worse[at] = difference
+    tried = sorted(worse, key=lambda at: worse[at])
+    while tried:
+        dropped = set(tried)
+        kept = [at for at in range(len(fits[0].terms)) if at not in dropped]
+        reduced = [fit.reduced(kept) for fit in fits]
+        settle_folds(reduced, SETTLING_CYCLES, workers)
+        after = rows.losses(held_scores(reduced))
+        difference, error = _mean_and_error(rows, after - losses)
+        if difference <= error:
+            return reduced, after
+        tried = tried[: len(tried) // 2]
+    return fits, losses
 
 
 def _effects(fits: list[Backfit], at: int, values: Sequence[FloatArray], rows: BinnedRows) -> FloatArray:
@@ -393,22 +426,22 @@ def _bent(values: FloatArray, places: FloatArray, count: FloatArray) -> FloatArr
     return np.asarray(bent)
 
 
-def _fit_all(
-    rows: BinnedRows,
-    terms: list[Term],
-    values: FloatArray,
-    penalties: FloatArray,
-    freedom: FloatArray,
-    threads: int,
-    solution: AdditiveSolution,
-) -> FittedTerms:
-    """Return the fit to all rows, with given penalties."""
+def _fit_rows(rows: BinnedRows, start: FittedTerms, threads: int) -> FittedTerms:
+    """Return the fit to rows, with the penalties of a fit to others, which it starts at."""
     with Workers(threads if len(rows) * rows.predictors >= FEW else 1) as workers:
-        fit = Backfit(rows, terms, NOTHING, values, penalties, workers)
-        fit.freedom = freedom
-        for cycle in range(FINAL_CYCLES):
-            fit.cycle(learn=False, variances=cycle == FINAL_CYCLES - 1)
+        fit = Backfit(rows, start.terms, NOTHING, np.concatenate(start.values), start.penalties, workers)
+        fit.freedom = start.freedom
+        for _ in range(FINAL_CYCLES):
+            fit.cycle(learn=False)
+        return _fitted_terms(fit, start.solution)
+
+
+def _fitted_terms(fit: Backfit, solution: AdditiveSolution) -> FittedTerms:
+    """Return the terms of a fit, with their standard errors."""
+    _fit_intercept(fit, LAST_CYCLES)
+    values = fit.values.copy()
+    fit.cycle(learn=False, variances=True)
     assert fit.variances is not None
     errors = np.sqrt(np.maximum(fit.variances, 0.0))
     cuts = fit.first[1:-1]
-    return FittedTerms(terms, np.split(fit.values, cuts), np.split(errors, cuts), penalties, freedom, solution)
+    return FittedTerms(fit.terms, np.split(values, cuts), np.split(errors, cuts), fit.penalties, fit.freedom, solution)
