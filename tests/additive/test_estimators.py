@@ -155,7 +155,8 @@ def test_an_offset_is_a_known_part_of_the_predictor() -> None:
         ({"interactions": [("a", "z")]}, "interactions names 'z', which is no column of X"),
         ({"monotone": {"kind": 1}}, "holds categories, which have no order"),
         ({"monotone": {"a": 2}}, "must be 1 \\(rising\\)"),
-        ({"monotone": {"a": 1}, "interactions": [("a", "b")]}, "neither of them monotone"),
+        ({"monotone": {"a": 1}, "interactions": [("a", "b")]}, "and monotone 'a': a pair could undo"),
+        ({"interactions": [("a", "a")]}, "a pair has two different columns"),
         ({"monotone": [1, 0, 0, 0]}, "monotone must be a dict of columns, {'age': 1}, or None; got \\[1, 0, 0, 0\\]"),
     ],
 )
@@ -179,8 +180,8 @@ def test_a_term_of_an_unfitted_model_is_refused() -> None:
 def test_a_column_of_numbers_refuses_strings_later() -> None:
     x, y = load_wine(return_X_y=True, as_frame=True)
     model = AdditiveClassifier(interactions=0).fit(x, y)
-    with pytest.raises(ValueError, match="column 'ash' was learned as numbers; row 0 is 'high'"):
-        model.predict(x.astype({"ash": object}).assign(ash="high"))
+    with pytest.raises(ValueError, match="column 'ash' was learned as numbers; row 2 is 'high'"):
+        model.predict(x.assign(ash=[2.4, 2, "high", *x["ash"][3:]]))
 
 
 def test_models_are_neither_added_nor_reduced() -> None:

@@ -792,7 +792,7 @@ ADDITIVE = [
         AdditiveClassifier,
         measured,
         refuses={**NOT_SUMMED, **NO_SPARSE},
-        differs={**FOLDED, "order_of_classes": "rows are dealt to folds in the order of their classes"},
+        differs=FOLDED,
     ),
     Entry(
         "AdditiveClassifier, table",
@@ -800,7 +800,9 @@ ADDITIVE = [
         mixed,
         x="cells",
         refuses=NOT_SUMMED,
-        differs={**FOLDED, "order_of_classes": "rows are dealt to folds in the order of their classes"},
+        # With these few rows, other folds choose the same terms and penalties: the fit to all rows is the same.
+        differs={law: why for law, why in FOLDED.items() if law != "order_of_rows"}
+        | {"order_of_classes": "rows are dealt to folds in the order of their classes"},
     ),
     Entry(
         "AdditiveRegressor",

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,7 +97,8 @@ class ColumnBins:
             bins[~column.known] = MISSING
             return bins
         if not is_number(column):
-            row = column.row_of(0) if column.known.any() else 0
+            other = (at for at, cell in enumerate(column.cells.tolist()) if not isinstance(cell, Real))
+            row = column.row_of(next(other, 0))
             raise ValueError(
                 f"column {self.name!r} was learned as numbers; row {row} is {column.values[row]!r}: give numbers, or "
                 "NaN for a missing cell"

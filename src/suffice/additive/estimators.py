@@ -194,9 +194,9 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
             if direction not in (-1, 0, 1):
                 raise ValueError(f"monotone[{name!r}] must be 1 (rising), -1 (falling) or 0; got {direction!r}")
             if not self._bins[place].ordered:
-                raise ValueError(f"monotone[{name!r}]: the column holds categories, which have no order")
+                raise ValueError(f"monotone[{name!r}]: the column holds categories, which have no order; give numbers")
             if direction and predictors > 1:
-                raise ValueError("monotone needs a number or two classes to predict")
+                raise ValueError(f"monotone needs a number or two classes to predict; y has {predictors} classes")
             if direction:
                 found[place] = int(direction)
         return found
@@ -209,8 +209,14 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
             if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
                 raise ValueError(f"interactions holds {pair!r}: each must be a pair of columns, ('age', 'hours')")
             left, right = (self._place(name, names, "interactions") for name in pair)
-            if left == right or left in monotone or right in monotone:
-                raise ValueError(f"interactions holds {pair!r}: a pair has two columns, neither of them monotone")
+            if left == right:
+                raise ValueError(f"interactions holds {pair!r}: a pair has two different columns")
+            if left in monotone or right in monotone:
+                at = left if left in monotone else right
+                raise ValueError(
+                    f"interactions holds {pair!r}, and monotone {names[at]!r}: a pair could undo what is monotone; "
+                    "leave the column out of one of them"
+                )
             found.append((min(left, right), max(left, right)))
         return sorted(set(found))
 
