@@ -209,6 +209,24 @@ def test_fields_of_objects_are_columns(tmp_path: Path) -> None:
         assert model.description_.known()["place.size"].sum() == 30
 
 
+def test_rows_may_be_a_list_in_one_object(tmp_path: Path) -> None:
+    rows = [{"x": row / 4, "place": {"size": row}, "y": "ab"[row % 2]} for row in range(40)]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"total": 40, "pages": [1, 2], "data": rows}))
+    model = suffice.fit(path, "y", "nb")
+    assert kinds(model) == {"x": "numeric", "place.size": "count"}
+    assert (model.rows_, model.schema_.notes) == (40, (f"{path}: the rows are those of 'data'",))
+    path.write_text(json.dumps(rows[:1]))
+    assert len(model.predict(path)) == 1
+
+
+@pytest.mark.parametrize("orient", ["columns", "index"])
+def test_objects_of_columns_are_refused_with_the_cure(orient: str, tmp_path: Path) -> None:
+    pd.DataFrame({"x": range(40), "y": ["a", "b"] * 20}).to_json(tmp_path / "a.json", orient=orient)
+    with pytest.raises(TableError, match=r"is one object of objects, .*: write a list of rows"):
+        open_table(tmp_path / "a.json")
+
+
 def test_a_folder_of_several_formats_is_refused(tmp_path: Path) -> None:
     WRITERS["csv"](TABLE, tmp_path / "a.csv")
     WRITERS["parquet"](TABLE, tmp_path / "b.parquet")

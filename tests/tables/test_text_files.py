@@ -310,6 +310,7 @@ def test_comments_are_left_out_and_told(tmp_path: Path) -> None:
         (b"\xd0\xcf\x11\xe0\xa1\xb1", "is an old Excel workbook"),
         (b"PAR1\x15\x04", "is a Parquet file: rename it"),
         (b"\x1f\x8b\x08", r"compressed with gzip: rename it to end in \.csv\.gz"),
+        (b'<table border="1"><tr><td>1</td></tr></table>', "is a web page or XML: open it in a spreadsheet program"),
         (b"a,y\n1,x\n2,\0\n", r"line 3 of .*a\.csv holds a NUL byte"),
         (b"a,y\r\n" + b"1,x\r\n" * 20_000 + b"3,x\n" * 9 + b"1,x\r\n" * 20_000, "mixes line ends of Windows and Unix"),
     ],

@@ -236,9 +236,15 @@ def test_workbooks_of_a_folder_are_one_table(tmp_path: Path) -> None:
 
 
 def test_what_is_no_workbook_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.xlsx").write_text("a,b\n1,2\n")
-    with pytest.raises(TableError, match=r"a\.xlsx is not a workbook, or is damaged"):
-        open_table(tmp_path / "a.xlsx")
+    for start, message in (
+        (b"PK\x03\x04", r"a\.xlsx is not a workbook, or is damaged"),
+        (b"a\tb\n1\t2\n", r"a\.xlsx is text, not a workbook: rename it to end in \.csv"),
+        ("a\tb\n".encode("utf-16"), "is text, not a workbook"),
+        (b"<html><table><tr><td>1</td></tr></table></html>", r"a\.xlsx is a web page or XML: open it in a spreadsheet"),
+    ):
+        (tmp_path / "a.xlsx").write_bytes(start)
+        with pytest.raises(TableError, match=message):
+            open_table(tmp_path / "a.xlsx")
     with pytest.raises(TableError, match="no sheet with cells"):
         open_table(sheet(tmp_path / "b.xlsx", []))
 

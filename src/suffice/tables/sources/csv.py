@@ -60,6 +60,8 @@ _NOT_TEXT = (
     (b"%PDF", "a PDF document: save the table as CSV"),
 )
 _WORKBOOK = "an Excel workbook: rename it to end in .xlsx, or save the sheet as CSV"
+#: First bytes of web pages and of other XML.
+MARKUP = re.compile(rb"(\xef\xbb\xbf)?\s*<(!doctype|html|head|body|table|\?xml)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -253,6 +255,8 @@ def detect_encoding(path: str, dialect: Dialect) -> str:
         if start.startswith(magic):
             is_workbook = magic == b"PK\x03\x04" and (b"xl/" in start or path.lower().endswith((".xlsx", ".xlsm")))
             raise TableError(f"{path} is {_WORKBOOK if is_workbook else what}")
+    if MARKUP.match(start):
+        raise TableError(f"{path} is a web page or XML: open it in a spreadsheet program, and save the table as CSV")
     if b"\0" in start and not dialect.codec.startswith(("utf-16", "utf-32")):
         if start[1::2].count(0) > len(start) // 4 or start[::2].count(0) > len(start) // 4:
             return "utf-16-le" if start[1::2].count(0) >= start[::2].count(0) else "utf-16-be"

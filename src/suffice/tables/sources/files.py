@@ -110,7 +110,32 @@ def _open_files(name: str, files: list[str], how: FileOptions, folder: str = "")
         if all(Path(file).stat().st_size == 0 for file in files):
             raise TableError(f"{name} is empty: there is nothing to learn from")
         return CsvSource(name, files, how.dialect, how.query, how.strings, partitions, hidden)
-    return DuckSource(name, _relation(files, partitions), files, query=how.query, hidden=hidden)
+    relation = _relation(files, partitions)
+    if kind == "json" and len(files) == 1 and not how.query and not partitions:
+        return _open_json(name, relation, files)
+    return DuckSource(name, relation, files, query=how.query, hidden=hidden)
+
+
+def _open_json(name: str, relation: str, files: list[str]) -> Source:
+    """Open a JSON file; of one object, the rows are its only list of objects."""
+    source = DuckSource(name, relation, files)
+    found = source.fetch(f"select * from {relation} limit 2", arrow=True)
+    if found.num_rows != 1:
+        return source
+    types = arrow().types
+    lists = [each.name for each in found.schema if types.is_list(each.type) and types.is_struct(each.type.value_type)]
+    if len(lists) == 1:
+        rows = f"(select unnest({quoted(lists[0])}, max_depth := 2) from {relation})"
+        source = DuckSource(name, rows, files)
+        source.notes = (f"{name}: the rows are those of {lists[0]!r}",)
+        return source
+    fields = {tuple(kind.names) if types.is_struct(kind) else () for kind in found.schema.types}
+    if len(found.schema) > 1 and len(fields) == 1 and len(fields.pop()) > 1:
+        raise TableError(
+            f"{name} is one object of objects, {listed(found.schema.names, 2)}: write a list of rows, as "
+            "DataFrame.to_json(orient='records') of pandas does"
+        )
+    return source
 
 
 def _relation(files: list[str], partitions: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from suffice.tables.errors import MissingExtraError, TableError, listed, nearest, tell_titles
 from suffice.tables.number_format import MARKS, count_cells, find_notation
 from suffice.tables.sources.base import BATCH, ArrowSource, NumberOptions, Source, arrow
-from suffice.tables.sources.csv import Dialect
+from suffice.tables.sources.csv import MARKUP, Dialect
 from suffice.tables.sources.duckdb import DuckSource
 
 #: First rows of a sheet in which the row of names is looked for.
@@ -84,8 +85,23 @@ def _read_sheet(file: str, sheet: str, header: bool | None) -> tuple[dict[str, C
     except (calamine.CalamineError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise TableError(f"{file} is not a workbook, or is damaged ({error}): save it again, or as CSV") from None
+        raise TableError(_describe_damage(file, error)) from None
     return _columns(rows, f"sheet {name!r} of {file}", header)
+
+
+def _describe_damage(file: str, error: Exception) -> str:
+    """Return why a file is not read as a workbook: programs give this name to web pages and to delimited text, too."""
+    with Path(file).open("rb") as opened:
+        start = opened.read(1 << 12)
+    if MARKUP.match(start):
+        return f"{file} is a web page or XML: open it in a spreadsheet program, and save it as .xlsx or CSV"
+    if (
+        start
+        and not start.startswith((b"PK", b"\xd0\xcf"))
+        and (b"\0" not in start or start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    ):
+        return f"{file} is text, not a workbook: rename it to end in .csv"
+    return f"{file} is not a workbook, or is damaged ({error}): save it again, or as CSV"
 
 
 def _find_sheet(book: Any, file: str, sheet: str) -> str:
