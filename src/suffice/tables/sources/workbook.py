@@ -95,11 +95,8 @@ def _describe_damage(file: str, error: Exception) -> str:
         start = opened.read(1 << 12)
     if MARKUP.match(start):
         return f"{file} is a web page or XML: open it in a spreadsheet program, and save it as .xlsx or CSV"
-    if (
-        start
-        and not start.startswith((b"PK", b"\xd0\xcf"))
-        and (b"\0" not in start or start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    ):
+    is_text = b"\0" not in start or start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if start and is_text and not start.startswith(b"PK"):
         return f"{file} is text, not a workbook: rename it to end in .csv"
     return f"{file} is not a workbook, or is damaged ({error}): save it again, or as CSV"
 
