@@ -98,14 +98,9 @@ def test_fits_of_counts_import_neither_scikit_learn_nor_pandas(folder: Path, mod
     assert not {*ESTIMATORS, "pandas"} & {*slow_imports(folder, "fit", "table.csv", *options, "-o", "fitted")}
 
 
-@pytest.mark.parametrize("model", [*CLASSES, *TARGETS, "local", "local-classes"])
+@pytest.mark.parametrize("model", [*CLASSES, *TARGETS, "local", "local-classes", "nb-text", "logistic-text"])
 def test_predict_imports_no_slow_library(folder: Path, model: str) -> None:
     assert slow_imports(folder, "predict", model, "table.csv", "-o", "p.csv") == []
-
-
-@pytest.mark.parametrize("model", ["nb-text", "logistic-text"])
-def test_predict_of_text_columns_imports_neither_scikit_learn_nor_pandas(folder: Path, model: str) -> None:
-    assert not {*ESTIMATORS, "pandas"} & {*slow_imports(folder, "predict", model, "table.csv", "-o", "p.csv")}
 
 
 def test_predict_of_text_imports_neither_scikit_learn_nor_pandas(folder: Path) -> None:

@@ -258,3 +258,26 @@ def test_the_first_cell_that_is_no_number_is_named_with_its_row(model: TableMode
     cells = TABLE.area.astype(str).where(TABLE.index != 5, "wide")
     with pytest.raises(TableError, match="column 'area' must hold numbers; row 6 holds 'wide': correct the cell"):
         model.predict(TABLE.assign(area=cells.fillna("")))
+
+
+@pytest.mark.parametrize("form", ["nb", "logistic", "softmax", "poisson"])
+def test_scores_of_rows_with_texts_are_the_sums_of_their_explanations(form: str) -> None:
+    rng = np.random.default_rng(0)
+    words = np.array(["win", "free", "cash", "lunch", "noon", "today", "ÉTÉ", "été"])
+    table = pd.DataFrame(
+        {
+            "size": rng.normal(size=200),
+            "kind": rng.choice(["a", "b", None], size=200),
+            "note": [" ".join(rng.choice(words, size=rng.integers(0, 9))) for _ in range(200)],
+            "title": [" ".join(rng.choice(words, size=5)) for _ in range(200)],
+        }
+    )
+    texts = {"note": "text", "title": "text"}
+    task = "counts" if form == "poisson" else "classes"
+    target = rng.poisson(2.0, 200) if form == "poisson" else rng.choice(["x", "y", "z"], size=200)
+    model = suffice.fit(table.assign(target=target), "target", form, columns=texts, task=task)
+    ((_, block),) = model.blocks(table)
+    effects = model.predictor_.effects(block)
+    sums = np.stack([part.sum(axis=1) for part in effects.parts], axis=1) + effects.base
+    scores = model.predictor_.scores(block)
+    np.testing.assert_allclose(np.log(scores)[:, None] if form == "poisson" else scores, sums, rtol=1e-10)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +36,10 @@ from suffice.statistics import (
     WordCounts,
 )
 from suffice.statistics.base import FloatArray
+
+if TYPE_CHECKING:
+    from suffice.text.documents import Documents
+    from suffice.text.vocabulary import Vocabulary
 
 #: Statistic of the columns of each kind.
 SUMS: dict[str, type[Statistics]] = {
@@ -113,6 +118,30 @@ def _columns_moved(counts: Any, places: npt.NDArray[np.int64], width: int) -> An
 
 
 @dataclass(frozen=True, eq=False)
+class TextColumns:
+    """Columns of text, whose words are counted where a matrix of counts is needed: scores need none."""
+
+    columns: tuple[Sequence[str], ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self.columns[0]), len(self.columns)
+
+    @cached_property
+    def bags(self) -> Bags:
+        """The words, counted."""
+        return Bags.of(self.columns)
+
+    @cached_property
+    def documents(self) -> tuple[Documents, ...]:
+        """The columns as native code reads them."""
+        from suffice.text.documents import Documents
+
+        return tuple(Documents(column) for column in self.columns)
+
+
+@dataclass(frozen=True, eq=False)
 class Cells:
     """The rows of a table, kind by kind."""
 
@@ -161,7 +190,8 @@ def _sum(kind: str, part: Any, batch: Batch, kernels: Kernels, labels: Labels) -
         case "category":
             return SUMS[kind].of(replace(batch, x=part.codes), kernels, labels, part.vocabularies)
         case "text":
-            return SUMS[kind].of(replace(batch, x=part.counts), kernels, labels, part.vocabularies)
+            bags = part.bags if isinstance(part, TextColumns) else part
+            return SUMS[kind].of(replace(batch, x=bags.counts), kernels, labels, bags.vocabularies)
         case "boolean":
             return SUMS[kind].of(replace(batch, x=part), kernels, labels, 0.5, True)
         case _:
@@ -222,6 +252,27 @@ class Texts(Linear):
         level = np.zeros(len(coef))
         veto = None if zero is None else Linear(zero, level)
         return cls(coef, level, None, None, veto, p=p, lengths=lengths, vocabularies=statistics.vocabularies)
+
+    @cached_property
+    def _by_word(self) -> list[tuple[Vocabulary, FloatArray]]:
+        """The words of each column, and their coefficients, (V, k)."""
+        from suffice.text.vocabulary import Vocabulary
+
+        tables = [np.ascontiguousarray(part.T) for part in self._apart(self.coef)]
+        return [(Vocabulary(names), table) for names, table in zip(self.vocabularies, tables, strict=True)]
+
+    def scores(self, batch: Batch, kernels: Kernels, intercept: FloatArray, reading: Reading = JOINT) -> Any:
+        """Return a reading of the scores of counts, or of texts."""
+        if not isinstance(batch.x, TextColumns):
+            return super().scores(batch, kernels, intercept, reading)
+        from suffice.text.features import Features
+        from suffice.text.word_scores import score_words
+
+        joint = np.tile(self.level + intercept, (batch.rows, 1))
+        for documents, (vocabulary, table) in zip(batch.x.documents, self._by_word, strict=True):
+            if len(vocabulary):
+                joint += score_words(Features(), replace(batch, x=documents), vocabulary, table)
+        return kernels.read_scores(joint, reading)
 
     def _apart(self, x: Any) -> list[Any]:
         """Return the columns of text of rows of words."""
@@ -289,11 +340,20 @@ class Product(Conditional):
     def readable(self, cells: Cells) -> Cells:
         """Return cells with names as codes of the factors' vocabularies."""
         factors: Mapping[str, Any] = self.factors
+        counted = {kind: part.bags if isinstance(part, TextColumns) else part for kind, part in cells.parts.items()}
         parts = {
             kind: part.into(factors[kind].vocabularies) if isinstance(part, Coded | Bags) else part
-            for kind, part in cells.parts.items()
+            for kind, part in counted.items()
         }
         return replace(cells, parts=parts)
+
+    def scorable(self, cells: Cells) -> Cells:
+        """Return cells that can be scored: readable ones, with texts as they are where no word is impossible."""
+        texts, factor = cells.parts.get("text"), self.factors.get("text")
+        if not isinstance(texts, TextColumns) or not isinstance(factor, Texts) or factor.veto is not None:
+            return self.readable(cells)
+        rest = {kind: part for kind, part in cells.parts.items() if kind != "text"}
+        return replace(cells, parts={**self.readable(replace(cells, parts=rest)).parts, "text": texts})
 
     def scores(self, batch: Batch, kernels: Kernels, intercept: FloatArray, reading: Reading = JOINT) -> Any:
         """Return a reading of the sum of the factors' scores, over readable cells."""

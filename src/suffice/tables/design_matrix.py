@@ -11,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice import _native
+from suffice.kernels import Batch
 from suffice.kernels.engine import engine_for
+from suffice.kernels.protocol import Kernels
 from suffice.statistics.base import FloatArray
 from suffice.tables.encoding import Block, CodedColumn, PackedNumbers
 from suffice.tables.errors import TableError
@@ -108,6 +110,19 @@ class Words:
         rows = count_features([Documents(texts)], Features(), self._vocabulary, engine).counts
         rows.data.fill(1)  # whether a word occurs, not how often
         return rows
+
+    def scores(self, texts: list[str], coef: FloatArray) -> FloatArray:
+        """Return the columns times their coefficients, (t, width), as (n, t), without the columns."""
+        from suffice.text import Documents, Features
+        from suffice.text.word_scores import score_words
+
+        table = np.ascontiguousarray(coef.T)
+
+        def score(batch: Batch, _: Kernels) -> FloatArray:
+            return score_words(Features(), batch, self._vocabulary, table, presence=True)
+
+        engine = engine_for(None, np.zeros((0, 0)))
+        return np.asarray(engine.map_rows(score, Batch(Documents(texts))))
 
 
 Term = Number | Levels | Words
@@ -314,6 +329,20 @@ class Design:
         import scipy  # slow to import, and dense rows do not need it
 
         return scipy.sparse.hstack(parts, format="csr", dtype=np.float64)
+
+    def scores(self, block: Block, coef: FloatArray) -> FloatArray:
+        """Return the rows of the matrix times coefficients, (t, d), as (n, t); columns of words are not made."""
+        if not self.has_words:
+            return np.asarray(self.encode(block) @ coef.T)
+        places = np.repeat(
+            [not isinstance(term, Words) for term in self.terms], [len(term.names) for term in self.terms]
+        )
+        found = Design(self.features, tuple(self._without_words)).scores(block, coef[:, places])
+        columns = _columns(block)
+        for term in self.terms:
+            if isinstance(term, Words):
+                found += term.scores(columns[term.feature], coef[:, self.spans[term.feature]])
+        return found
 
     def _encode_sparse(self, columns: Mapping[str, Any], rows: int) -> Any:
         """Return rows without words as CSR with equally many stored entries in each row; some may be 0."""

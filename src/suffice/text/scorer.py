@@ -26,6 +26,7 @@ from suffice.text.explanation import TextExplanation
 from suffice.text.naive_bayes import WordModel, estimate_words
 from suffice.text.smoothing import choose_smoothing
 from suffice.text.vocabulary import BaseVocabulary, Index
+from suffice.text.word_scores import score_words
 
 if TYPE_CHECKING:
     from suffice.text.document_rows import DocumentRows
@@ -65,15 +66,14 @@ class LinearScorer:
         finite = bool(np.isfinite(self.theta.coef).all())
 
         def score_batch(batch: Batch, kernels: Any) -> npt.NDArray[Any]:
-            scores = features.native.scores(
-                batch.x.native,
-                batch.start,
-                batch.stop,
-                **self.vocabulary.native_lookup,
-                table=self._coef_by_word,
-                intercept=self.theta.intercept,
+            scores = score_words(
+                features,
+                batch,
+                self.vocabulary,
+                self._coef_by_word,
+                self.theta.intercept,
                 presence=self.presence,
-                normed=self.normalised,
+                normalised=self.normalised,
             )
             found: npt.NDArray[Any] = kernels.read_scores(scores, Reading(what))
             return found

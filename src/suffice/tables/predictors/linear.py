@@ -207,16 +207,16 @@ class LinearPredictor(Predictor):
 
     def scores(self, block: Block) -> FloatArray:
         """Return log-scores of the classes, (n, k), or expected numbers, (n,)."""
-        matrix = self.design.encode(block)
         scorer = self.scorer
         assert scorer is not None
         if isinstance(scorer, LinearMean):
-            return scorer.predict(matrix)
+            return scorer.mean(self.design.scores(block, scorer.coef[None])[:, 0])
         if isinstance(scorer, Joint):
+            matrix = self.design.encode(block)
             found = scorer.read(engine_for(None, matrix), matrix, "joint") / scorer.temperature
         else:
             assert isinstance(scorer, LinearScores)
-            found = matrix @ scorer.coef.T + scorer.intercept
+            found = self.design.scores(block, scorer.coef) + scorer.intercept
         scores = np.full((block.rows, len(self.labels)), -np.inf)  # of a class without rows
         scores[:, self.labels.positions(scorer.labels)] = found
         return np.asarray(scores)

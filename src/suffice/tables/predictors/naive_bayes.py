@@ -14,7 +14,7 @@ from suffice import validation
 from suffice.column_kinds import FEATURE_KINDS
 from suffice.generative.categories import Coded
 from suffice.generative.joint import Joint, What
-from suffice.generative.product import Bags, Cells, Product, class_weights, kind_of, pruned, summarise
+from suffice.generative.product import Cells, Product, TextColumns, class_weights, kind_of, pruned, summarise
 from suffice.kernels import Batch, ThreadEngine
 from suffice.kernels.engine import engine_for
 from suffice.statistics import Labels, LostDigitsError, Parts, Statistics
@@ -46,7 +46,7 @@ def to_cells(block: Block) -> Cells:
 def _part(kind: str, block: Block, places: tuple[int, ...]) -> Any:
     columns = [block.columns[place] for place in places]
     if kind == "text":
-        return Bags.of(columns)
+        return TextColumns(tuple(columns))
     if kind == "category":
         vocabularies = tuple(column.vocabulary for column in columns)
         codes = np.stack([column.codes for column in columns]).T
@@ -120,7 +120,7 @@ class Description(Stored):
     def score(self, cells: Cells, what: What) -> FloatArray:
         """Return one score, or one for each class, of every row."""
         conditional: Any = self.joint_.conditional
-        x = conditional.readable(cells)
+        x = conditional.scorable(cells)
         scores: FloatArray = self.joint_.read(engine_for(None, x), x, what)
         return scores
 

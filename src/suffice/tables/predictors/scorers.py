@@ -36,16 +36,16 @@ class LinearMean:
     intercept: float
     link: str  # "identity", "log" or that of another regression
 
-    def predict(self, x: Any) -> FloatArray:
-        """Return the mean for each row, (n,).
+    def mean(self, products: FloatArray) -> FloatArray:
+        """Return the mean for each row, (n,), given the products of x and the coefficients, (n,).
 
         Examples
         --------
         >>> import numpy as np
-        >>> LinearMean(np.array([2.0]), 1.0, "identity").predict(np.array([[3.0]]))
+        >>> LinearMean(np.array([2.0]), 1.0, "identity").mean(np.array([6.0]))
         array([7.])
         """
-        eta = x @ self.coef + self.intercept
+        eta = products + self.intercept
         if self.link not in ("identity", "log"):
             raise ValueError(f"a model of a table has the link 'identity' or 'log'; got {self.link!r}")
         return np.asarray(eta if self.link == "identity" else np.exp(np.minimum(eta, LARGEST_EXPONENT)))
