@@ -159,6 +159,7 @@ class FittedTable(Stored):
 
     def open(self, table: TableLike, target: bool = False) -> Source:
         """Open a table, and check that it has the columns of the model; categories and texts are read as strings."""
+        self._check_fitted()
         source = open_table(table)
         self.schema_.check_columns(source.schema().names, source.name, target)
         source.read_as_written(self.schema_.strings)
@@ -166,7 +167,6 @@ class FittedTable(Stored):
 
     def blocks(self, table: TableLike) -> Iterator[tuple[Any, Block]]:
         """Yield the batches of a table, each with its encoded features."""
-        self._check_fitted()
         source = self.open(table)
         schema = self.schema_.with_separators(source.numbers)
         first = 0
