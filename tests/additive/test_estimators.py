@@ -232,6 +232,17 @@ def test_a_pair_is_found_though_columns_alone_leave_a_small_loss() -> None:
     assert log_loss(y[1::2], model.predict_proba(cells[1::2].astype(str))) < 5e-4
 
 
+@pytest.mark.parametrize("family", ["gamma", "inverse_gaussian"])
+def test_the_unit_of_positive_targets_does_not_matter(family: str) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (400, 3))
+    y = np.exp(np.sin(3 * x[:, 0]) + x[:, 1] * x[:, 2]) * rng.gamma(5.0, 0.2, 400)
+    models = [AdditiveRegressor(family=family).fit(x, unit * y) for unit in (1e-6, 1.0, 1e6)]
+    small, one, large = (model.predict(x) for model in models)
+    np.testing.assert_allclose(1e6 * small, one, rtol=1e-6)
+    np.testing.assert_allclose(1e-6 * large, one, rtol=1e-6)
+
+
 def test_mean_probabilities_are_the_shares_of_the_classes() -> None:
     x, y = load_wine(return_X_y=True)
     model = AdditiveClassifier().fit(x, y)

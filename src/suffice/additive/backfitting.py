@@ -24,7 +24,7 @@ FIRST_PENALTY, LEAST_PENALTY, LARGEST_PENALTY = 10.0, 1e-3, 1e9
 #: Penalties beyond this are reduced to it before all are scaled: the path must reach terms that were shrunk to 0.
 PATH_START = 100.0
 #: Factors of all penalties from one point of the path to the next, towards smaller and larger ones. The path ends where
-#: the held-out loss falls by less than this share of it.
+#: the held-out loss falls by less than this share of what it exceeds the least loss by.
 PATH_FACTOR, LARGER_FACTOR, LEAST_FALL = 0.5, 4.0, 1e-3
 #: Largest factor by which a penalty changes in one step.
 FACTOR = 10.0
@@ -141,6 +141,12 @@ class BinnedRows:
         one, two = 1.0 - self.power, 2.0 - self.power
         mean = z[:, 0] if two == 0 else np.exp(two * z[:, 0]) / two
         return np.asarray(mean - y * (z[:, 0] if one == 0 else np.exp(one * z[:, 0]) / one))
+
+    def least_losses(self) -> FloatArray:
+        """Return the least losses that predictions can have, those of the targets themselves."""
+        if self.family != "tweedie":
+            return np.zeros(len(self))
+        return self.losses(np.log(np.maximum(self.target, 1e-300))[:, None])
 
     def gradients(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return gradient and curvature of the log-likelihood by the predictors of each row, (n, t) each."""
@@ -433,6 +439,9 @@ class _Path:
     def __init__(self, fits: list[Backfit], workers: Workers) -> None:
         self._fits, self._workers = fits, workers
         self.best, self._last, self._states = np.inf, np.inf, [fit.state() for fit in fits]
+        rows, tested = fits[0].rows, np.r_[tuple(slice(fit.held.begin, fit.held.tested) for fit in fits)]
+        losses = rows.least_losses()[tested]
+        self._least = float(losses.sum() if rows.weight is None else losses @ rows.weight[tested])
 
     def keep(self) -> bool:
         """Keep this state if it is the best; return whether the loss is less than that of the state before.
@@ -441,7 +450,7 @@ class _Path:
         end.
         """
         loss = float(sum(self._workers.map(Backfit.held_loss, self._fits)))
-        fell, self._last = loss < self._last * (1.0 - LEAST_FALL), loss
+        fell, self._last = loss - self._least < self._last * (1.0 - LEAST_FALL), loss - self._least
         if loss < self.best:
             self.best, self._states = loss, [fit.state() for fit in self._fits]
         return fell
@@ -450,7 +459,7 @@ class _Path:
         """Return to the best state."""
         for fit, state in zip(self._fits, self._states, strict=True):
             fit.restore(state)
-        self._last = self.best
+        self._last = self.best - self._least
 
 
 def held_scores(fits: Iterable[Backfit]) -> FloatArray:

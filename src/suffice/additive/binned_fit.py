@@ -83,7 +83,10 @@ def fit_numbers(encoded: EncodedRows, columns: Sequence[ColumnBins], family: str
         if not target.any():
             raise ValueError("y is 0 in every row: the logarithm of its mean is not finite")
         scorer = partial(AdditiveScorer, labels=Labels(), link="log")
-        return _fit(encoded, columns, choose, scorer, family="tweedie", power=POWERS[family])
+        unit = 1.0 if family == "poisson" else float(np.average(target, weights=weight))  # of counts, it is one
+        encoded = encoded._replace(target=target / unit)
+        centre = float(np.log(unit))
+        return _fit(encoded, columns, choose, scorer, centre=centre, family="tweedie", power=POWERS[family])
     centre = float(np.average(target, weights=weight))
     largest = float(np.abs(target - centre).max()) or 1.0  # squares of small numbers are 0
     scale = largest * float(np.sqrt(np.average(((target - centre) / largest) ** 2, weights=weight))) or 1.0
