@@ -137,6 +137,28 @@ def test_areas_on_the_page_equal_scikit_learn(written: Any) -> None:
         assert f"{label}: {average_precision_score(is_class, p[:, code]):.3f}" in text
 
 
+def test_curves_of_two_classes_are_those_of_the_rare_one() -> None:
+    random = np.random.default_rng(2)
+    x = random.normal(size=400)
+    rows = pd.DataFrame({"x": x, "y": np.where(x + random.normal(size=400) > 2, "fraud", "ok")})
+    model = suffice.fit(rows, "y", "nb")
+    data = ReportData.from_table(model, rows)
+    page, area = metrics_section(data).render(), data.evaluation.summary()["PR AUC"]
+    p = model.predict_proba(rows)[:, 0]
+    assert area == pytest.approx(average_precision_score(rows.y == "fraud", p), abs=0.005)
+    assert model.positive_ == "fraud"
+    assert f"fraud: {area:.3f}" in page
+    assert "ok: " not in page
+
+
+def test_notation_of_numbers_is_on_the_page() -> None:
+    cells = [f"{row % 9},5 €" if row % 7 else "n/a" for row in range(90)]
+    rows = pd.DataFrame({"price": cells, "y": ["a", "b", "b"] * 30})
+    page = data_section(ReportData.from_table(suffice.fit(rows, "y", "nb"), rows)).render()
+    assert "How cells are read" in page
+    assert "column &#39;price&#39;: decimal comma, € left out; &#39;n/a&#39; is missing" in page
+
+
 def test_thinned_curve_approximates_the_curve() -> None:
     x = np.linspace(0, 1, 5000)
     thin = thin_curve(x, x**2)

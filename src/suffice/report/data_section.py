@@ -34,6 +34,7 @@ def data_section(data: ReportData) -> Section:
             "target_table": _class_table(data) if is_classification else None,
             "ignored": _ignored_table(data),
             "warnings": _warnings_table(data),
+            "notes": _notes_table(data),
         },
     )
 
@@ -71,6 +72,12 @@ def _ignored_table(data: ReportData) -> Table | None:
     rows = [(each.name, each.why or "as specified", _missing_share(data, each)) for each in ignored]
     columns = [Column("column"), Column("reason"), Column("missing", "number")]
     return Table("Ignored columns", columns, rows, compact=True)
+
+
+def _notes_table(data: ReportData) -> Table | None:
+    """Return how the cells of the fit were read, such as the notation of numbers."""
+    rows = [(note,) for note in data.model.schema_.notes]
+    return Table("How cells are read", [Column("note", "prose")], rows, compact=True) if rows else None
 
 
 def _warnings_table(data: ReportData) -> Table | None:

@@ -202,9 +202,9 @@ def _class_figures(data: ReportData) -> list[Figure]:
 
 
 def _ranking_figures(data: ReportData) -> list[Figure]:
-    """Return the ROC and precision-recall curves of the second of two classes, or of the most frequent classes."""
+    """Return the ROC and precision-recall curves of the positive one of two classes, or of the most frequent ones."""
     if len(data.classes) == 2:
-        rankings = {data.classes[1]: data.evaluation.ranking()}
+        rankings = {data.classes[data.evaluation.positive]: data.evaluation.ranking()}
     else:
         counts = data.evaluation.confusion.sum(axis=1)
         codes = sorted(np.argsort(-counts, kind="stable")[:_MAX_CURVES])

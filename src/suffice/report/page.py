@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _HEADLINES = {
     "classes": {
         "accuracy": "share of rows whose class is predicted correctly",
-        "ROC AUC": "probability that a row of the second class has a higher score than one of the first; 1 is best",
+        "ROC AUC": "probability that a row of the positive class has a higher score than another row; 1 is best",
         "log loss": "mean of −log p of the true class; 0 is best",
         "calibration error": "mean difference of confidence and accuracy; 0 is best",
     },
