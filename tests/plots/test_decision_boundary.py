@@ -134,7 +134,7 @@ def test_invalid_input_raises(three_classes: Rows, cells: dict[str, Any]) -> Non
     model = GDA().fit(x, y)
     with pytest.raises(ValueError, match="needs two features; got 1"):
         draw(model, x, y, features=[1])
-    with pytest.raises(ValueError, match="two features, and X has 1.*draw ClassConditionalsDisplay"):
+    with pytest.raises(ValueError, match=r"two features, and X has 1.*draw ClassConditionalsDisplay"):
         draw(GDA().fit(x[:, :1], y), x[:, :1], y)
     with pytest.raises(ValueError, match="'x1' is given twice"):
         draw(model, x, y, features=[1, 1])

@@ -100,12 +100,12 @@ def test_family_of_a_model_is_drawn_at_its_predicted_means() -> None:
 
 
 def test_families_of_several_parameters_are_refused(two_classes: Rows) -> None:
-    with pytest.raises(ValueError, match="the gamma family has not one natural parameter .*draw one that has"):
+    with pytest.raises(ValueError, match=r"the gamma family has not one natural parameter .*draw one that has"):
         FamilyDisplay.from_family(Gamma)
     with pytest.raises(ValueError, match=r"means must be inside \(0, 1\), the range of bernoulli; got \[2.0\]"):
         FamilyDisplay.from_family("bernoulli", means=[2.0])
     x = two_classes[0]
-    with pytest.raises(ValueError, match="LinearRegression is no GLM, .*: use from_family"):
+    with pytest.raises(ValueError, match=r"LinearRegression is no GLM, .*: use from_family"):
         FamilyDisplay.from_estimator(LinearRegression().fit(x, x[:, 0]), x)
 
 
@@ -134,7 +134,7 @@ def test_contours_of_a_class_are_at_its_standard_deviations(two_classes: Rows) -
 
 def test_discriminants_refuse_other_models(three_classes: Rows) -> None:
     x, y = three_classes
-    with pytest.raises(ValueError, match="two features, and the model has 3.*fit it to two"):
+    with pytest.raises(ValueError, match=r"two features, and the model has 3.*fit it to two"):
         DiscriminantDisplay.from_estimator(GDA().fit(x, y), x, y)
     two = x[:, :2]
     with pytest.raises(ValueError, match="LinearRegression has no class-conditional distributions"):

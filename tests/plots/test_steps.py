@@ -127,7 +127,7 @@ def test_local_fit_refuses_other_models(two_classes: Rows) -> None:
     x, y = two_classes
     with pytest.raises(ValueError, match="GDA has no local fits"):
         LocalFitDisplay.from_estimator(GDA().fit(x, y))
-    with pytest.raises(ValueError, match="one feature, and the model has 3.*fit it to one"):
+    with pytest.raises(ValueError, match=r"one feature, and the model has 3.*fit it to one"):
         LocalFitDisplay.from_estimator(LocallyWeightedRegression(1.0).fit(x, x[:, 0]))
 
 
