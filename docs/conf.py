@@ -17,7 +17,6 @@ copyright = "2026, the suffice developers"
 extensions = [
     "links",
     "mathml",
-    "matplotlib.sphinxext.plot_directive",
     "myst_parser",
     "numpydoc",
     "pictures",
@@ -40,6 +39,7 @@ html_theme_options = {
     "show_prev_next": True,
 }
 html_sidebars = {page: [] for page in ("getting-started", "index", "inference")}
+html_context = {"default_mode": "auto"}
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_math_renderer = "mathml"
@@ -47,11 +47,6 @@ html_copy_source = False
 highlight_options = {"python": {"stripnl": True}}  # blocks end with an empty line, which doctest needs
 
 copybutton_exclude = ".linenos, .gp, .go"  # prompts and output
-
-plot_formats = [("png", 160)]
-plot_html_show_formats = False
-plot_html_show_source_link = False
-plot_include_source = True
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
@@ -71,6 +66,8 @@ sphinx_gallery_conf = {
     "filename_pattern": "/plot_",
     "ignore_pattern": r"demo\.py",
     "abort_on_example_error": True,
+    "image_scrapers": "pictures.scrape_figures",
+    "thumbnail_size": (420, 280),
     "download_all_examples": False,
     "min_reported_time": 5,
     "show_memory": False,

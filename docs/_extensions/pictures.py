@@ -1,16 +1,19 @@
 """Pictures of the pages and of the gallery: the palette of suffice.plots, readable on a light and on a dark page.
 
-The directive ``picture`` shows its lines as code, and below them the variable ``picture`` that they assign: a display,
+``scrape_figures`` shows the figures of a script of the gallery. The directive ``picture`` shows its lines as code, and below them the variable ``picture`` that they assign: a display,
 an animation, or a figure of matplotlib. The lines see the variables of all examples before them on the page.
 """
 
 from __future__ import annotations
 
+import ast
 import doctest
 import io
 import re
-from contextlib import redirect_stdout
+import textwrap
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -49,6 +52,20 @@ def plain(gallery: dict[str, Any] | None = None, file: str | None = None) -> Non
     )
 
 
+def scrape_figures(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
+    """Return the open figures of pyplot as elements of the page, and save each as an image, for the thumbnail."""
+    from matplotlib import pyplot as plt
+
+    alt = ast.get_docstring(ast.parse(Path(block_vars["src_file"]).read_text(encoding="utf-8"))) or ""
+    elements = []
+    for number, path in zip(plt.get_fignums(), block_vars["image_path_iterator"], strict=False):
+        figure = plt.figure(number)
+        figure.savefig(path)
+        elements.append(as_html(figure, alt.partition("\n")[0].replace("``", "")))
+    plt.close("all")
+    return "".join(f"\n.. raw:: html\n\n{textwrap.indent(element, '    ')}\n" for element in elements)
+
+
 class Picture(SphinxDirective):
     """Run the examples of the page up to here, and show the picture that the last ones draw."""
 
@@ -70,13 +87,14 @@ class Picture(SphinxDirective):
 
 
 class ExamplesOfPage:
-    """The examples of a page, which run once, in order, and share their variables."""
+    """The examples of a page, which run once, in order, and share their variables and a folder for their files."""
 
     def __init__(self, page: Path) -> None:
         self.page = page
         self.examples = doctest.DocTestParser().get_examples(page.read_text(encoding="utf-8"), str(page))
         self.variables: dict[str, Any] = {"__name__": "__main__"}
         self.done = 0
+        self.folder = TemporaryDirectory()
 
     def run_until(self, line: int) -> dict[str, Any]:
         """Run the examples before a line of the page that have not run yet, and return the variables."""
@@ -84,7 +102,7 @@ class ExamplesOfPage:
 
         mpl.use("Agg")
         self.variables.pop("picture", None)
-        with mpl.rc_context(), redirect_stdout(io.StringIO()):
+        with mpl.rc_context(), redirect_stdout(io.StringIO()), chdir(self.folder.name):
             plain()
             while self.done < len(self.examples) and self.examples[self.done].lineno < line:
                 example = self.examples[self.done]
@@ -107,7 +125,7 @@ def as_html(picture: Any, alt: str) -> str:
         drawn = figure_to_svg(picture.figure_ if isinstance(picture, Display) else picture, alt)
     width = 1.25 * max(float(each) for each in re.findall(r'viewBox="0 0 ([\d.]+)', drawn))
     style = (
-        f"max-width: {width:.0f}px; min-width: {0.55 * width:.0f}px"  # narrower ones would be illegible: they scroll
+        f"max-width: {width:.0f}px; min-width: {0.8 * width:.0f}px"  # narrower ones would be illegible: they scroll
     )
     return f'<div class="picture"><div style="{style}">{drawn}</div></div>'
 

@@ -34,9 +34,9 @@ rate = np.exp(1.0 + 2.0 * np.where(working, commuters, leisure) + warmth)
 hired = rng.poisson(rate)
 
 # %%
-# The pair was kept because it reduces the loss of held-out rows by more than the standard error.
+# Pairs are kept if together they reduce the loss of held-out rows by more than its standard error.
 model = AdditiveRegressor(family="poisson").fit(table, hired)
-print([term.name for term in model.terms_])
+print(*[term.name for term in model.terms_], sep=", ")
 print(model.solution_.reason)
 
 # %%

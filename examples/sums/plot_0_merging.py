@@ -25,8 +25,8 @@ def penguins(species, n):
     ], y
 
 
-X_north, y_north = penguins(["adelie", "gentoo"], 150)
-X_south, y_south = penguins(["adelie", "chinstrap"], 150)
+X_north, y_north = penguins(["adelie", "chinstrap"], 150)
+X_south, y_south = penguins(["adelie", "chinstrap", "gentoo"], 150)
 north, south = GDA().fit(X_north, y_north), GDA().fit(X_south, y_south)
 both = north + south
 X, y = np.r_[X_north, X_south], np.r_[y_north, y_south]
