@@ -38,8 +38,9 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc", "sg_download_links"],
     "show_prev_next": True,
 }
-html_sidebars = {page: [] for page in ("getting-started", "index", "inference")}
+html_sidebars = {page: [] for page in ("benchmarks", "getting-started", "index", "inference")}
 html_context = {"default_mode": "auto"}
+html_favicon = "_static/icon.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_math_renderer = "mathml"
