@@ -47,7 +47,10 @@ html_math_renderer = "mathml"
 html_copy_source = False
 highlight_options = {"python": {"stripnl": True}}  # blocks end with an empty line, which doctest needs
 
-copybutton_exclude = ".linenos, .gp, .go"  # prompts and output
+copybutton_prompt_text = r">>> |\.\.\. |\$ "  # only lines with a prompt are copied, where there are any
+copybutton_prompt_is_regexp = True
+copybutton_line_continuation_character = "\\"
+copybutton_copy_empty_lines = False
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
