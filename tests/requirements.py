@@ -165,7 +165,6 @@ def _program(name: str, package: str = "") -> Requirement:
 
 
 REQUIREMENTS = {
-    "scikit-learn 1.9": Requirement(_has_scikit_learn_19, ".venv/bin/python -m pip install 'scikit-learn>=1.9'"),
     "torch": Requirement(_has_torch, ".venv/bin/python -m pip install torch"),
     "cuda": Requirement(_has_cuda, "a machine with an NVIDIA GPU, and torch for CUDA"),
     "no cuda": Requirement(lambda: not _has_cuda(), "CUDA_VISIBLE_DEVICES= make test"),
@@ -208,6 +207,7 @@ REQUIREMENTS = {
     "bash": _program("bash"),
     "zsh": _program("zsh"),
     "fish": _program("fish"),
+    "scikit-learn 1.9": Requirement(_has_scikit_learn_19, ".venv/bin/python -m pip install 'scikit-learn>=1.9'"),
     "data": Requirement(
         lambda: Path(os.environ.get("SUFFICE_DATA") or os.devnull).is_dir(),
         "SUFFICE_DATA=FOLDER make test (FOLDER holds uci.tar.gz and the other data sets)",
