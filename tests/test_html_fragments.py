@@ -17,6 +17,7 @@ from suffice import (
     LogisticRegression,
     LogisticRegressionCV,
     Perceptron,
+    TextClassifier,
 )
 from suffice.additive import AdditiveClassifier
 from suffice.html_fragments import DARK, LIGHT, palette_css, table
@@ -69,10 +70,17 @@ def test_models_of_tables_show_candidates_and_importance() -> None:
     assert "held-out loss" in html
 
 
+def test_models_of_texts_show_the_words_of_each_class() -> None:
+    model = TextClassifier(model="multinomial").fit(["free money", "lunch <b> & lunch"], ["spam", "ham"])
+    html = model._repr_html_()
+    assert '<th scope="row">ham</th><td class="number">lunch</td>' in html
+    assert "multinomial, 3 features" in html
+
+
 def test_solutions_show_why_they_ended_and_their_steps() -> None:
     solution = LogisticRegression(solver="newton").fit(X, Y).solution_
     html = solution._repr_html_()
-    assert f"yes: {solution.reason}" in html
+    assert f"<p>{solution.reason}</p>" in html
     assert html.count("<tr>") == 4 + 1 + len(solution.trace)
     assert "nan" not in html
 

@@ -1,7 +1,8 @@
 """Pictures of the pages and of the gallery: the palette of suffice.plots, readable on a light and on a dark page.
 
-``scrape_figures`` shows the figures of a script of the gallery. The directive ``picture`` shows its lines as code, and below them the variable ``picture`` that they assign: a display,
-an animation, or a figure of matplotlib. The lines see the variables of all examples before them on the page.
+``scrape_figures`` shows the figures of a script of the gallery. The directive ``picture`` shows its lines as code, and
+below them the variable ``picture`` that they assign: a display, an animation, or a figure of matplotlib. The lines see
+the variables of all examples before them on the page.
 """
 
 from __future__ import annotations
@@ -124,9 +125,7 @@ def as_html(picture: Any, alt: str) -> str:
     else:
         drawn = figure_to_svg(picture.figure_ if isinstance(picture, Display) else picture, alt)
     width = 1.25 * max(float(each) for each in re.findall(r'viewBox="0 0 ([\d.]+)', drawn))
-    style = (
-        f"max-width: {width:.0f}px; min-width: {0.8 * width:.0f}px"  # narrower ones would be illegible: they scroll
-    )
+    style = f"max-width: {width:.0f}px; min-width: {0.8 * width:.0f}px"  # narrower ones would be illegible: they scroll
     return f'<div class="picture"><div style="{style}">{drawn}</div></div>'
 
 

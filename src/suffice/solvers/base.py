@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, NoReturn, Protocol, Self, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from suffice.html_fragments import fragment, table, title
+from suffice.html_fragments import fragment, notes, table, title
 from suffice.kernels.descent import Descent, Pace
 from suffice.monitoring import is_reported, report
 from suffice.statistics.base import FloatArray
@@ -310,18 +310,18 @@ class Solution:
 
     def _repr_html_(self) -> str:
         facts = [
-            ("converged", f"{'yes' if self.converged else 'no'}: {self.reason}"),
+            ("converged", "yes" if self.converged else "no"),
             ("value", f"{self.value:.8g}"),
             ("largest gradient per row", f"{self.gradient_norm:.2g}"),
             ("passes over the rows", f"{self.passes:g}"),
         ]
         shown = self.trace if len(self.trace) <= 12 else (*self.trace[:8], *self.trace[-4:])
         rows = [
-            (str(number), f"{passes:.4g}", f"{value:.8g}", _blank_nan(norm), _blank_nan(step))
+            (str(number), f"{passes:.4g}", f"{value + 0.0:.8g}", _blank_nan(norm), _blank_nan(step))
             for passes, value, norm, _, _, number, step in shown
         ]
         heads = ["step", "passes", "value", "largest gradient per row", "step size"]
-        return fragment(title("Solution"), table([], facts), table(heads, rows) if rows else "")
+        return fragment(title("Solution"), notes([self.reason]), table([], facts), table(heads, rows) if rows else "")
 
 
 def _blank_nan(value: float) -> str:

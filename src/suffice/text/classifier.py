@@ -20,6 +20,7 @@ from suffice.estimator import row_wise
 from suffice.generative.base import Codes, RunningSum, SummedClassifier
 from suffice.generative.conditional import against_average, strongest
 from suffice.generative.joint import What
+from suffice.html_fragments import fragment, notes, table
 from suffice.kernels import Batch, Engine
 from suffice.kernels.engine import Execution, engine_for
 from suffice.model_types import TextModelName
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 #: Parameters that a file holds in another form than the others.
 _STORED_APART = ("features", "vocabulary")
+#: Most classes, and words of each, that a notebook shows.
+_SHOWN_CLASSES, _SHOWN_WORDS = 20, 5
 
 
 class TextClassifier(SummedClassifier):
@@ -480,6 +483,14 @@ class TextClassifier(SummedClassifier):
         if label is not None:
             return top(int(self._memory.labels.encode([label])[0]))
         return {each: top(code) for code, each in enumerate(self.classes_.tolist())}
+
+    def _fitted_html(self) -> str:
+        words = self.top_words(n=_SHOWN_WORDS)
+        shown = list(words.items())[:_SHOWN_CLASSES]
+        rows = [(str(label), ", ".join(word for word, odds in found if odds > 0)) for label, found in shown]
+        left = [f"... and {len(words) - len(shown)} more classes"] if len(words) > len(shown) else []
+        remarks = [f"{self.model_}, {len(self.vocabulary_):,} features", *left]
+        return fragment(table(["class", "features with the greatest log-odds"], rows), notes(remarks))
 
     def sample(
         self, n: int = 1, y: VectorLike = None, random_state: RandomState = None, length: int | None = None
