@@ -230,11 +230,12 @@ def test_other_threads_run_while_a_kernel_sums():
 
 
 STREAM = """
-import resource, sys
+import sys
 import numpy as np
 import scipy.sparse as sp
 from suffice.kernels import ArrayEngine, Batch, ThreadEngine
 from suffice.statistics import EventCounts, Labels, TiedMoments
+from tests.peak_memory import peak_megabytes
 
 engine = ThreadEngine(2) if sys.argv[1] == "threads" else ArrayEngine()
 labels = Labels.of([0, 1])
@@ -245,10 +246,10 @@ def batches(number):
         yield Batch(x.copy(), np.arange(20_000) % 2)
 kind = EventCounts if sys.argv[2] == "csr" else TiedMoments
 engine.accumulate(kind.over(labels), batches(4))
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak_megabytes()
 total = engine.accumulate(kind.over(labels), batches(16))  # 128 MB pass through
 assert total.weight == 16 * 20_000
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+print(peak_megabytes() - before)
 """
 
 

@@ -10,10 +10,11 @@ import duckdb
 import pytest
 
 PROGRAM = """
-import resource, sys
+import sys
 import suffice
+from tests.peak_memory import peak_megabytes
 model = suffice.fit(sys.argv[1], "y", sys.argv[2], most_rows=100_000)
-print(model.rows_, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+print(model.rows_, peak_megabytes())
 """
 
 
