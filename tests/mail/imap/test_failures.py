@@ -93,6 +93,30 @@ def test_a_cut_connection_loses_nothing(
         mine.write_bytes(trained)
 
 
+@pytest.mark.parametrize("count", [3, pytest.param(60, marks=pytest.mark.slow)])
+def test_a_cut_connection_keeps_what_was_learned(
+    ann: User, proxy: Callable[[User], CuttingProxy], tmp_path: Path, count: int
+) -> None:
+    pairs = stream(60, seed=3)
+    for label in ("spam", "ham"):
+        ann.deliver(*(data for data, name in pairs if name == label), folder=label)
+    between, total = proxy(ann), 0
+    for number in range(count + 1):
+        mine = tmp_path / f"{number}.db"
+        folders = [f"--{label}={ann.address(label, port=between.port)}" for label in ("spam", "ham")]
+        words = ("mail", "learn", *folders, "--json", "--filter", mine, *ann.options)
+        between.limit = cut_points(total, count)[number - 1] if number else None
+        ran = suffice(*words)
+        if number:
+            assert ran.code == 0 or ran.err.startswith("error: the connection to")
+            between.limit = None
+            ran = suffice(*words)
+        assert ran.json["learned"] + ran.json["known"] == 60
+        total = total or between.passed
+        with MailFilter(mine) as mail:
+            assert all(mail.learned_as(data) == label for data, label in pairs)
+
+
 @pytest.mark.parametrize("extensions", [FULL, NO_MOVE, PLAIN], ids=["move", "no move", "no uidplus"])
 @pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_killed_process_loses_nothing(

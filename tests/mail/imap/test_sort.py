@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from imaplib import IMAP4
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,21 @@ def test_moves_of_the_user_are_learned(new_user: Callable[..., User], mine: Path
         assert [mail.learned_as(each) for each in (spam(1), spam(2), spam(3), ham(1))] == ["ham", "ham", None, "spam"]
     assert sort(user, mine)["learned"] == []
     assert user.texts("INBOX", "UNDELETED") == sorted([spam(1), ham(2)])
+
+
+@pytest.mark.parametrize("extensions", [FULL, PLAIN], ids=["full", "no uidplus"])
+def test_a_message_that_the_user_moves_again_and_again_is_learned_each_time(
+    new_user: Callable[..., User], mine: Path, extensions: tuple[str, ...]
+) -> None:
+    user = new_user(*extensions)
+    user.deliver(spam(1), ham(1))
+    sort(user, mine)
+    assert sort(user, mine, "--undo", "LAST")["restored"] == 1
+    assert sort(user, mine)["learned"] == []
+    for source, target, label in (("INBOX", "Junk", "spam"), ("Junk", "INBOX", "ham"), ("INBOX", "Junk", "spam")):
+        user.move(spam(1), source, target)
+        assert [each["class"] for each in sort(user, mine)["learned"]] == [label]
+    assert user.texts("Junk", "UNDELETED") == [spam(1)]
 
 
 def test_messages_of_other_classes_and_unsure_ones_have_folders(ann: User, mine: Path) -> None:
@@ -365,6 +381,23 @@ def test_a_long_message_has_the_verdict_of_its_file(ann: User, mine: Path) -> No
 def test_a_login_that_fails_says_why(ann: User, mine: Path, words: list[str], why: str) -> None:
     ca = ["--ca-file", str(ann.server.certificate)]
     assert why in refused("mail", "sort", ann.address(), "--filter", mine, *words, *ca, code=3)
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (IMAP4.abort("socket error: EOF"), "the connection to 127.0.0.1 failed: socket error: EOF"),
+        (IMAP4.error("[UNAVAILABLE] Temporary failure"), "127.0.0.1 accepts no login now: [UNAVAILABLE]"),
+    ],
+)
+def test_a_login_that_was_not_checked_is_no_refusal(
+    ann: User, mine: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, why: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(IMAP4, "authenticate", fail)
+    assert why in refused("mail", "sort", ann.address(), "--filter", mine, *ann.options, code=3)
 
 
 def test_a_certificate_that_is_not_trusted_is_refused(ann: User, mine: Path) -> None:

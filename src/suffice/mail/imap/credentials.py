@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from suffice.mail.imap.address import ImapAddress
-from suffice.mail.imap.errors import LoginError
+from suffice.mail.imap.errors import ConnectionLostError, LoginError
 
 #: Environment variable of the password.
 VARIABLE = "SUFFICE_IMAP_PASSWORD"
@@ -17,6 +17,8 @@ VARIABLE = "SUFFICE_IMAP_PASSWORD"
 SERVICE = "suffice"
 #: Seconds after which a command for a password is stopped.
 TIMEOUT = 120
+#: Codes of refusals that say nothing about the password (RFC 5530).
+_TEMPORARY = ("[UNAVAILABLE]", "[INUSE]", "[LIMIT]")
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,15 @@ class Credentials:
     ask: Callable[[str], str] | None = None
 
     def login(self, client: Any, address: ImapAddress) -> None:
-        """Log in; errors do not contain the password."""
+        """Log in; errors do not contain the password.
+
+        Raises
+        ------
+        LoginError
+            If the server refuses the login, or there is no password.
+        ConnectionLostError
+            If the server cannot check it now.
+        """
         from imapclient.exceptions import IMAPClientAbortError, IMAPClientError
 
         secret = self._read_token() if self.token_command else self._read_password(address)
@@ -58,10 +68,14 @@ class Credentials:
         except IMAPClientAbortError:
             raise
         except (IMAPClientError, UnicodeError) as error:
-            why = str(error)
+            if isinstance(error.__context__, IMAPClientAbortError):  # IMAPClient makes it an error of the login
+                raise error.__context__ from None
+            why = _redact(str(error), secret)
+            if any(code in why for code in _TEMPORARY):
+                raise ConnectionLostError(f"{address.host} accepts no login now: {why}") from None
             if isinstance(error, UnicodeError):
                 why = "the password has letters outside ASCII, or is not UTF-8"
-            raise LoginError(f"{address.host} refused the login of {address.user}: {_redact(why, secret)}") from None
+            raise LoginError(f"{address.host} refused the login of {address.user}: {why}") from None
 
     def _read_token(self) -> str:
         return _run(self.token_command or "", "--token-command")
