@@ -97,7 +97,7 @@ def test_a_cut_connection_loses_nothing(
 def test_a_cut_connection_keeps_what_was_learned(
     ann: User, proxy: Callable[[User], CuttingProxy], tmp_path: Path, count: int
 ) -> None:
-    pairs = stream(60, seed=3)
+    pairs = stream(20, seed=3)
     for label in ("spam", "ham"):
         ann.deliver(*(data for data, name in pairs if name == label), folder=label)
     between, total = proxy(ann), 0
@@ -111,7 +111,7 @@ def test_a_cut_connection_keeps_what_was_learned(
             assert ran.code == 0 or ran.err.startswith("error: the connection to")
             between.limit = None
             ran = suffice(*words)
-        assert ran.json["learned"] + ran.json["known"] == 60
+        assert ran.json["learned"] + ran.json["known"] == 20
         total = total or between.passed
         with MailFilter(mine) as mail:
             assert all(mail.learned_as(data) == label for data, label in pairs)
