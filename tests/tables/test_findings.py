@@ -23,6 +23,19 @@ def found(rows: pd.DataFrame, target: str, model: str) -> dict[str, str | None]:
     return {each.code: each.column for each in suffice.fit(rows, target, model, folds=2).warnings_}
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_hint_that_is_right_by_chance_in_few_held_out_rows_is_not_named(seed: int) -> None:
+    random, n = np.random.default_rng(seed), 16_000
+    rows = pd.DataFrame(random.normal(size=(n, 60)), columns=[f"x{each}" for each in range(60)])
+    is_rare, is_known = np.arange(n) % 1400 == 0, np.arange(n) % 100 == 0
+    rows["y"] = np.where(is_rare, "rare", "often")
+    is_seen = np.where(is_rare, random.random(n) < 0.8, random.random(n) < 0.01)
+    rows["hint"] = pd.Series(np.where(is_seen, "seen", "none")).where(is_known)
+    model = suffice.fit(rows, "y", "nb", random_state=seed)
+    assert model.candidates_[0].rows < n / 2
+    assert {each.code for each in model.warnings_} <= {"never-predicted"}
+
+
 def test_a_clean_table_has_no_warnings() -> None:
     assert found(table(), "y", "nb") == {}
     assert found(table(), "x", "linear") == {}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Codes = npt.NDArray[np.int64]
 
-#: Least number of rows, and of rows outside the largest class, for a judgement about a column.
+#: Least number of rows, and of (held-out) rows outside the largest class, for a judgement about a column.
 _FEW_ROWS, _FEW_OTHERS = 40, 10
 #: Largest number of classes of which those that are never predicted are named.
 _FEW_CLASSES = 10
@@ -149,7 +149,7 @@ def _judge_cells(place: int, trial: CrossValidation, target: str, where: str) ->
         wrong, baseline = _count_errors(codes, trial)
         if not is_exact and trial.groups is None:
             wrong = min(wrong, _count_changes(column, trial))
-        if wrong <= (1 - _ERRORS_REMOVED) * baseline:
+        if baseline >= _FEW_OTHERS and wrong <= (1 - _ERRORS_REMOVED) * baseline:
             right = 1 - wrong / int(trial.tested.sum())
             message = (
                 f"column {feature.name!r} alone predicts {target!r} right in {right:.1%} of held-out rows{where}, the "
