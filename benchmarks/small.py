@@ -16,14 +16,16 @@ from benchmarks.harness import Task, Work
 ROWS, FEATURES = 100, 5
 #: A small call takes less than what the clock and the garbage collector disturb it by.
 CALLS = 50
+#: Calls of a fit that chooses a penalty on folds.
+FOLD_CALLS = 2
 WORDS = 150
 
 
-def repeated(call: Callable[[], object]) -> Work:
+def repeated(call: Callable[[], object], calls: int = CALLS) -> Work:
     """Return the work of many calls."""
 
     def work() -> None:
-        for _ in range(CALLS):
+        for _ in range(calls):
             call()
 
     return work
@@ -52,6 +54,13 @@ def estimators() -> Iterator[tuple[str, Any, Any, Any, Any]]:
     yield "LinearRegression", suffice.LinearRegression(), linear_model.LinearRegression(), x, numbers
     yield "Ridge", suffice.Ridge(), linear_model.Ridge(), x, numbers
     yield "Lasso", suffice.Lasso(alpha=0.1), linear_model.Lasso(alpha=0.1), x, numbers
+    yield "ElasticNet", suffice.ElasticNet(alpha=0.1), linear_model.ElasticNet(alpha=0.1), x, numbers
+    yield "RidgeCV", suffice.RidgeCV(), linear_model.RidgeCV(), x, numbers
+    yield "LassoCV", suffice.LassoCV(), linear_model.LassoCV(), x, numbers
+    yield "ElasticNetCV", suffice.ElasticNetCV(), linear_model.ElasticNetCV(), x, numbers
+    folds = linear_model.LogisticRegressionCV(l1_ratios=(0,), use_legacy_attributes=False)
+    yield "LogisticRegressionCV", suffice.LogisticRegressionCV(), folds, x, two
+    yield "SoftmaxRegression", suffice.SoftmaxRegression(C=1.0), linear_model.LogisticRegression(), x, three
     yield "LogisticRegression", suffice.LogisticRegression(), linear_model.LogisticRegression(), x, two
     yield "LogisticRegression of 3 classes", suffice.LogisticRegression(), linear_model.LogisticRegression(), x, three
     yield "PoissonRegressor", suffice.PoissonRegressor(), linear_model.PoissonRegressor(), x, events
@@ -64,10 +73,11 @@ def tasks() -> Iterator[Task]:
     """Yield the tasks."""
     for name, ours, its, x, y in estimators():
         ours.fit(x, y), its.fit(x, y)
+        calls = FOLD_CALLS if name in ("LassoCV", "ElasticNetCV", "LogisticRegressionCV") else CALLS
         yield Task(
-            f"{CALLS} × {name} fit, {ROWS} × {FEATURES}",
-            repeated(lambda ours=ours, x=x, y=y: ours.fit(x, y)),
-            {"fit": repeated(lambda its=its, x=x, y=y: its.fit(x, y))},
+            f"{calls} × {name} fit, {ROWS} × {FEATURES}",
+            repeated(lambda ours=ours, x=x, y=y: ours.fit(x, y), calls),
+            {"fit": repeated(lambda its=its, x=x, y=y: its.fit(x, y), calls)},
             {},
         )
         row = x[:1]
@@ -82,6 +92,14 @@ def tasks() -> Iterator[Task]:
     documents = [" ".join(random.choice(words, WORDS)) for _ in range(300)]
     for name in ("CountVectorizer", "TfidfVectorizer", "HashingVectorizer"):
         ours, its = getattr(suffice.text, name)().fit(documents), getattr(scikit_text, name)().fit(documents)
+        few = [" ".join(random.choice(words, WORDS // 10)) for _ in range(3)]
+        yield Task(
+            f"{CALLS} × {name} fit_transform of 3 documents of {WORDS // 10} words",
+            repeated(lambda ours=ours, few=few: ours.fit_transform(few)),
+            {"fit_transform": repeated(lambda its=its, few=few: its.fit_transform(few))},
+            {},
+        )
+        ours.fit(documents), its.fit(documents)
         for size in (WORDS, WORDS // 10):
             one = [" ".join(random.choice(words, size))]
             assert abs(ours.transform(one) - its.transform(one)).sum() < 1e-12

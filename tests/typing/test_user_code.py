@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 import pytest
+from sklearn.model_selection import KFold
 
 from suffice import (
     GDA,
@@ -19,12 +20,16 @@ from suffice import (
     CategoricalNB,
     GammaRegressor,
     GaussianNB,
+    Lasso,
+    LassoCV,
     LinearRegression,
     LogisticRegression,
+    LogisticRegressionCV,
     MultinomialNB,
     OrdinalRegression,
     Perceptron,
     PoissonRegressor,
+    RidgeCV,
     SoftmaxRegression,
     TableModel,
     TextClassifier,
@@ -32,11 +37,13 @@ from suffice import (
 )
 from suffice.additive import AdditiveSolution, AdditiveTerm
 from suffice.discriminative import LocallyWeightedRegression
+from suffice.discriminative.path import Path as PenaltyPath
 from suffice.discriminative.result_table import ResultTable
 from suffice.explain import Explanation
 from suffice.selection import cross_validate
-from suffice.text import TextExplanation
-from suffice.typing import ClassPriors, MatrixLike, VectorLike
+from suffice.solvers import Newton
+from suffice.text import CountVectorizer, HashingVectorizer, TextExplanation, TfidfVectorizer
+from suffice.typing import ClassPriors, MatrixLike, SparseRows, VectorLike
 
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[Any]
@@ -145,6 +152,33 @@ def test_functions_of_a_users_own(tmp_path: Path) -> None:
 def test_cross_validation() -> None:
     result = cross_validate(GDA(), X, Y, folds=3)
     assert_type(result.scores, Floats)
+
+
+def test_penalties_folds_and_solvers() -> None:
+    for solver in ("newton", Newton()):
+        assert_type(LogisticRegression(C=1.0, solver=solver).fit(X, Y == 1).coef_, Floats)
+    chosen = LogisticRegressionCV(Cs=[0.1, 1.0], cv=KFold(3), scoring="neg_log_loss").fit(X, Y == 1)
+    assert_type(chosen, LogisticRegressionCV)
+    assert_type(chosen.predict_proba(X), Floats)
+    assert_type(RidgeCV(alphas=np.logspace(-2, 2, 5), cv=3).fit(X, Z).coef_, Floats)
+    assert_type(LassoCV(alphas=[0.01, 0.1], cv=[(np.arange(30), np.arange(30, 60))]).fit(X, Z).predict(X), Floats)
+    lasso = Lasso(alpha=0.1).fit(X, Z)
+    assert_type(lasso.dual_gap_, float | Floats)
+    assert_type(lasso.path(X, Z, alphas=[0.1, 1.0]), PenaltyPath)
+
+
+def test_vectorisers() -> None:
+    texts = ["good day", "bad day", "good"]
+    for counts in (
+        CountVectorizer(stop_words=["day"], analyzer="word").fit_transform(texts),
+        TfidfVectorizer(tokenizer=str.split, token_pattern=None, vocabulary=["good", "bad"]).fit_transform(texts),
+        HashingVectorizer(n_features=16, dtype=np.float32, strip_accents="unicode").transform(texts),
+    ):
+        assert_type(counts, SparseRows)
+        assert counts.shape[0] == 3
+    vectorizer = CountVectorizer(analyzer=str.split).fit(texts)
+    assert_type(vectorizer, CountVectorizer)
+    assert_type(vectorizer.get_feature_names_out(), Labels)
 
 
 def test_texts_and_tables() -> None:

@@ -23,7 +23,7 @@ from suffice.discriminative.penalties import Scale
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
-    from suffice.typing import MatrixLike, RandomState, VectorLike
+    from suffice.typing import MatrixLike, NumbersLike, RandomState, VectorLike
 
 
 class ElasticNet(StreamedLeastSquares):
@@ -93,7 +93,7 @@ class ElasticNet(StreamedLeastSquares):
         *,
         l1_ratio: float = 0.5,
         fit_intercept: bool = True,
-        precompute: Any = False,
+        precompute: bool | str | MatrixLike = False,
         max_iter: int = 1000,
         copy_X: bool = True,
         tol: float = 1e-4,
@@ -133,12 +133,12 @@ class ElasticNet(StreamedLeastSquares):
         return f"alpha = {self._params.alpha:g}, l1_ratio = {self._params.l1_ratio:g}"
 
     @property
-    def dual_gap_(self) -> Any:
+    def dual_gap_(self) -> float | FloatArray:
         """The duality gap of the fit, which bounds the distance of the objective from its minimum."""
         return dual_gap(self)
 
     @property
-    def sparse_coef_(self) -> Any:
+    def sparse_coef_(self) -> sparse.csr_matrix:
         """The coefficients as a matrix of scipy.sparse."""
         return sparse.csr_matrix(self.coef_)
 
@@ -148,7 +148,7 @@ class ElasticNet(StreamedLeastSquares):
         y: VectorLike = None,
         sample_weight: VectorLike = None,
         *,
-        alphas: Any = 100,
+        alphas: int | NumbersLike = 100,
         eps: float = 1e-3,
     ) -> Path:
         """Return the coefficients for a series of penalties, from one pass; the model itself is not fitted.
@@ -248,7 +248,7 @@ class Lasso(ElasticNet):
         alpha: float = 1.0,
         *,
         fit_intercept: bool = True,
-        precompute: Any = False,
+        precompute: bool | str | MatrixLike = False,
         copy_X: bool = True,
         max_iter: int = 1000,
         tol: float = 1e-4,
@@ -301,7 +301,7 @@ def elastic_net_penalty(alpha: float, l1_ratio: float, positive: bool, total: fl
     return Penalty(strength * float(l1_ratio), np.full(targets, strength * (1 - float(l1_ratio))), positive)
 
 
-def dual_gap(model: LeastSquaresModel) -> Any:
+def dual_gap(model: LeastSquaresModel) -> float | FloatArray:
     """Return the duality gap of the fit of an elastic net, on the scale of its objective; one for each target.
 
     The dual point is the residual, scaled until it is feasible. As a difference of sums the gap is known up to their

@@ -26,7 +26,7 @@ from suffice.statistics.base import FloatArray
 from suffice.store import Contents
 
 if TYPE_CHECKING:
-    from suffice.typing import MatrixLike, RandomState, VectorLike
+    from suffice.typing import FoldsLike, MatrixLike, NumbersLike, RandomState, VectorLike
 
 _CHOSEN = ("alpha", "l1_ratio", "alphas", "mse_path")
 
@@ -96,7 +96,7 @@ class ElasticNetCV(LeastSquaresModel):
     (1.0, 0.087, (2, 100, 5))
     """
 
-    l1_ratio: Any
+    l1_ratio: float | NumbersLike
     _several_targets: ClassVar[bool] = False
     _estimated_by: ClassVar[tuple[str, ...]] = ()
     _fixed_parameters: ClassVar[tuple[str, ...]] = ("l1_ratio", "eps", "alphas", "fit_intercept", "cv", "positive")
@@ -106,14 +106,14 @@ class ElasticNetCV(LeastSquaresModel):
     def __init__(
         self,
         *,
-        l1_ratio: Any = 0.5,
+        l1_ratio: float | NumbersLike = 0.5,
         eps: float = 1e-3,
-        alphas: Any = 100,
+        alphas: int | NumbersLike = 100,
         fit_intercept: bool = True,
-        precompute: Any = "auto",
+        precompute: bool | str | MatrixLike = "auto",
         max_iter: int = 1000,
         tol: float = 1e-4,
-        cv: Any = None,
+        cv: FoldsLike = None,
         copy_X: bool = True,
         verbose: bool = False,
         n_jobs: int | None = None,
@@ -225,7 +225,7 @@ class ElasticNetCV(LeastSquaresModel):
         return f"alpha = {self.alpha_:g}, l1_ratio = {self.l1_ratio_:g}"
 
     @property
-    def dual_gap_(self) -> Any:
+    def dual_gap_(self) -> float | FloatArray:
         """The duality gap of the fit, which bounds the distance of the objective from its minimum."""
         return dual_gap(self)
 
@@ -294,13 +294,13 @@ class LassoCV(ElasticNetCV):
         self,
         *,
         eps: float = 1e-3,
-        alphas: Any = 100,
+        alphas: int | NumbersLike = 100,
         fit_intercept: bool = True,
-        precompute: Any = "auto",
+        precompute: bool | str | MatrixLike = "auto",
         max_iter: int = 1000,
         tol: float = 1e-4,
         copy_X: bool = True,
-        cv: Any = None,
+        cv: FoldsLike = None,
         verbose: bool = False,
         n_jobs: int | None = None,
         positive: bool = False,

@@ -42,7 +42,7 @@ from suffice.statistics.base import FloatArray
 from suffice.user_warnings import warn_user
 
 if TYPE_CHECKING:
-    from suffice.typing import MatrixLike, RandomState, VectorLike
+    from suffice.typing import MatrixLike, NumbersLike, RandomState, SolverLike, VectorLike
 
 #: Initial theta of a negative binomial, and the tolerance of its steps relative to theta.
 FIRST_THETA, THETA_PRECISION, THETA_STEPS = 1.0, 1e-10, 60
@@ -432,7 +432,7 @@ class GLM(NumberRegression):
         l2: float = 0.0,
         l1: float = 0.0,
         fit_intercept: bool = True,
-        solver: Any = "auto",
+        solver: SolverLike = "auto",
         tol: float = 1e-8,
         max_iter: int = 100,
         warm_start: bool = False,
@@ -486,7 +486,7 @@ class GLM(NumberRegression):
         y: VectorLike = None,
         sample_weight: VectorLike = None,
         *,
-        penalties: Any = 50,
+        penalties: int | NumbersLike = 50,
         eps: float = 1e-3,
         ratio: float = 1.0,
         offset: VectorLike = None,
@@ -617,7 +617,7 @@ class MeanPenalisedRegression(NumberRegression):
         alpha: float = 0.0,
         l1_ratio: float = 0.0,
         fit_intercept: bool = True,
-        solver: Any = "auto",
+        solver: SolverLike = "auto",
         tol: float = 1e-8,
         max_iter: int = 100,
         warm_start: bool = False,
@@ -626,7 +626,7 @@ class MeanPenalisedRegression(NumberRegression):
         dispersion: str | float = "family",
         covariance: str = "classical",
         lags: int | None = None,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
         verbose: bool = False,
         n_jobs: int | None = None,
         device: str | None = None,
@@ -670,7 +670,7 @@ class MeanPenalisedRegression(NumberRegression):
         y: VectorLike = None,
         sample_weight: VectorLike = None,
         *,
-        alphas: Any = 50,
+        alphas: int | NumbersLike = 50,
         eps: float = 1e-3,
         l1_ratio: float = 1.0,
         offset: VectorLike = None,
@@ -866,7 +866,7 @@ class TweedieRegressor(MeanPenalisedRegression):
         l1_ratio: float = 0.0,
         link: str = "auto",
         fit_intercept: bool = True,
-        solver: Any = "auto",
+        solver: SolverLike = "auto",
         tol: float = 1e-8,
         max_iter: int = 100,
         warm_start: bool = False,
@@ -875,7 +875,7 @@ class TweedieRegressor(MeanPenalisedRegression):
         dispersion: str | float = "family",
         covariance: str = "classical",
         lags: int | None = None,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
         verbose: bool = False,
         n_jobs: int | None = None,
         device: str | None = None,

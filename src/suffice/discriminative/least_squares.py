@@ -67,7 +67,7 @@ from suffice.store import Contents, check_shapes, parameters
 from suffice.user_warnings import warn_user
 
 if TYPE_CHECKING:
-    from suffice.typing import MatrixLike, RandomState, VectorLike
+    from suffice.typing import MatrixLike, RandomState, SolverLike, VectorLike
 
 #: A note is added if fewer digits of the residual variance than these are correct.
 FEW_DIGITS = 4.0
@@ -91,7 +91,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
     has some of the parameters below; the others keep these values.
     """
 
-    solver: Any = "normal"
+    solver: SolverLike = "normal"
     positive: bool = False
     weights: str = "frequency"
     dispersion: str | float = "family"
@@ -99,7 +99,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
     lags: int | None = None
     tol: float = 1e-8
     max_iter: int | None = None
-    random_state: Any = None
+    random_state: RandomState = None
     _several_targets: ClassVar[bool] = True  # whether y may have several columns
     #: Parameters, other than ``solver``, that change the coefficients.
     _estimated_by: ClassVar[tuple[str, ...]] = ("fit_intercept", "positive")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Never
+from typing import TYPE_CHECKING, ClassVar, Never
 
 from suffice.discriminative.least_squares import StreamedLeastSquares
 from suffice.discriminative.normal_equations import Penalty
 from suffice.discriminative.penalties import Scale
 
 if TYPE_CHECKING:
-    from suffice.typing import RandomState
+    from suffice.typing import RandomState, SolverLike
 
 
 class LinearRegression(StreamedLeastSquares):
@@ -90,7 +90,7 @@ class LinearRegression(StreamedLeastSquares):
 
     def __init__(
         self,
-        solver: Any = "normal",
+        solver: SolverLike = "normal",
         *,
         fit_intercept: bool = True,
         positive: bool = False,

@@ -304,7 +304,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
         return found
 
     @property
-    def residual_variance_(self) -> Any:
+    def residual_variance_(self) -> float | FloatArray:
         """The residual variance: a number, or (t,) for several targets.
 
         The weighted sum of squared residuals over the total weight less 2 tr H - tr H'H, the degrees of freedom of the

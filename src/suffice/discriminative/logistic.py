@@ -33,7 +33,7 @@ from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
-    from suffice.typing import ClassWeight, MatrixLike, RandomState, VectorLike
+    from suffice.typing import ClassWeight, MatrixLike, NumbersLike, RandomState, SolverLike, VectorLike
 
 #: Two classes: the log-odds of the second are linear in x.
 _TWO_CLASSES = Response.of("bernoulli")
@@ -55,7 +55,7 @@ class LinearClassifier(ScoredClasses, Regression):
         bias_reduction: bool = False,
         fit_intercept: bool = True,
         class_weight: ClassWeight = None,
-        solver: Any = "auto",
+        solver: SolverLike = "auto",
         tol: float = 1e-8,
         max_iter: int = 100,
         warm_start: bool = False,
@@ -185,7 +185,7 @@ class LinearClassifier(ScoredClasses, Regression):
         y: VectorLike = None,
         sample_weight: VectorLike = None,
         *,
-        Cs: Any = 50,
+        Cs: int | NumbersLike = 50,
         eps: float = 1e-3,
         l1_ratio: float = 1.0,
         offset: VectorLike = None,

@@ -25,7 +25,16 @@ from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored, nest_contents, unnest_contents
 
 if TYPE_CHECKING:
-    from suffice.typing import ClassWeight, MatrixLike, RandomState, VectorLike
+    from suffice.typing import (
+        ClassWeight,
+        FoldsLike,
+        MatrixLike,
+        NumbersLike,
+        RandomState,
+        ScoringLike,
+        SolverLike,
+        VectorLike,
+    )
 
 
 class LogisticRegressionCV(FittedRepr, ClassifierMixin, Stored, BaseEstimator):  # type: ignore[misc]
@@ -83,12 +92,12 @@ class LogisticRegressionCV(FittedRepr, ClassifierMixin, Stored, BaseEstimator): 
     def __init__(
         self,
         *,
-        Cs: Any = 10,
-        l1_ratios: Any = (0.0,),
+        Cs: int | NumbersLike = 10,
+        l1_ratios: NumbersLike = (0.0,),
         fit_intercept: bool = True,
-        cv: Any = None,
-        scoring: Any = None,
-        solver: Any = "auto",
+        cv: FoldsLike = None,
+        scoring: ScoringLike = None,
+        solver: SolverLike = "auto",
         tol: float = 1e-8,
         max_iter: int = 100,
         class_weight: ClassWeight = None,
@@ -150,10 +159,11 @@ class LogisticRegressionCV(FittedRepr, ClassifierMixin, Stored, BaseEstimator): 
 
     def _grid(self) -> tuple[FloatArray, FloatArray]:
         """Return the inverse penalties and the shares of l1 to choose from."""
-        number = isinstance(self.Cs, int | np.integer) and not isinstance(self.Cs, bool)
-        if number and self.Cs < 1:
+        given: Any = self.Cs
+        number = isinstance(given, int | np.integer) and not isinstance(given, bool)
+        if number and given < 1:
             raise ValueError(f"Cs must be inverse penalties, or their number, 1 or more; got {self.Cs!r}")
-        Cs = np.logspace(-4, 4, int(self.Cs)) if number else np.asarray(self.Cs, dtype=np.float64).ravel()
+        Cs = np.logspace(-4, 4, int(given)) if number else np.asarray(given, dtype=np.float64).ravel()
         if not Cs.size or not (Cs > 0).all():
             raise ValueError(f"Cs must be inverse penalties above 0, or their number; got {self.Cs!r}")
         ratios = np.asarray(self.l1_ratios, dtype=np.float64).ravel()

@@ -278,7 +278,7 @@ class OrdinalRegression(PenalisedModel, Stored, ClassifierInPartsMixin, BaseEsti
         self,
         link: str = "logit",
         *,
-        order: Any = None,
+        order: Sequence[Any] | npt.NDArray[Any] | None = None,
         l2: float = 0.0,
         tol: float = 1e-8,
         max_iter: int = 100,

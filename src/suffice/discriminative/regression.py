@@ -73,7 +73,7 @@ from suffice.store import Contents, check_shapes, parameters
 from suffice.user_warnings import warn_user
 
 if TYPE_CHECKING:
-    from suffice.typing import MatrixLike, RandomState, VectorLike
+    from suffice.typing import MatrixLike, RandomState, SolverLike, VectorLike
 
 #: The arguments of ``fit`` with an entry for each row, in its order.
 COLUMNS = ("X", "y", "sample_weight", "offset", "exposure", "trials", "groups")
@@ -103,12 +103,12 @@ class Regression(LinearPredictor):
     #: Whether targets are codes of classes, and need no check.
     _has_classes: ClassVar[bool] = False
 
-    solver: Any
+    solver: SolverLike
     tol: float
     max_iter: int
     warm_start: bool
     inference: bool | str
-    random_state: Any
+    random_state: RandomState
     n_iter_: Any
     weights: str
     dispersion: str | float
@@ -134,7 +134,7 @@ class Regression(LinearPredictor):
         self,
         *,
         fit_intercept: bool = True,
-        solver: Any = "auto",
+        solver: SolverLike = "auto",
         tol: float = 1e-8,
         max_iter: int = 100,
         warm_start: bool = False,
@@ -705,8 +705,8 @@ class Regression(LinearPredictor):
     @property
     def _steps(self) -> StochasticGradient | None:
         """The solver, if it is a stochastic gradient with a given step size."""
-        given = isinstance(self.solver, StochasticGradient) and self.solver.step is not None
-        return self.solver if given else None
+        solver = self.solver
+        return solver if isinstance(solver, StochasticGradient) and solver.step is not None else None
 
     def _descend(
         self, likelihood: NegativeLogLikelihood, targets: int, first: bool, seen: float

@@ -9,10 +9,9 @@ import numpy as np
 from suffice.discriminative.least_squares import StreamedLeastSquares
 from suffice.discriminative.normal_equations import Penalty
 from suffice.discriminative.penalties import Scale
-from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
-    from suffice.typing import RandomState
+    from suffice.typing import NumbersLike, RandomState, SolverLike
 
 #: scikit-learn's names of solvers. They have one minimum, which the normal equations give.
 SKLEARN_SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
@@ -80,20 +79,20 @@ class Ridge(StreamedLeastSquares):
     (array([1.6667]), array([2.]))
     """
 
-    alpha: float | FloatArray
+    alpha: float | NumbersLike
     _estimated_by: ClassVar[tuple[str, ...]] = ("alpha", "fit_intercept", "positive")
 
     _penalty_scale: ClassVar[Scale] = "ridge"
 
     def __init__(
         self,
-        alpha: Any = 1.0,
+        alpha: float | NumbersLike = 1.0,
         *,
         fit_intercept: bool = True,
         copy_X: bool = True,
         max_iter: int | None = None,
         tol: float = 1e-8,
-        solver: Any = "auto",
+        solver: SolverLike = "auto",
         positive: bool = False,
         random_state: RandomState = None,
         weights: str = "frequency",
@@ -132,7 +131,7 @@ class Ridge(StreamedLeastSquares):
         return "normal" if isinstance(self.solver, str) and self.solver in SKLEARN_SOLVERS else self.solver
 
     @property
-    def solver_(self) -> Any:
+    def solver_(self) -> SolverLike:
         """The solver of the fit: ``"cholesky"``, of the normal equations, for ``"auto"``."""
         self._check_fitted()
         return "cholesky" if self._params.solver == "auto" else self._params.solver

@@ -39,7 +39,7 @@ from suffice.statistics.base import FloatArray
 from suffice.store import Contents
 
 if TYPE_CHECKING:
-    from suffice.typing import MatrixLike, VectorLike
+    from suffice.typing import FoldsLike, MatrixLike, NumbersLike, ScoringLike, VectorLike
 
 #: Scores of rows held out that are computed from sums.
 _FROM_SUMS = (None, "r2", "neg_mean_squared_error", "neg_root_mean_squared_error")
@@ -119,11 +119,11 @@ class RidgeCV(LeastSquaresModel):
 
     def __init__(
         self,
-        alphas: Any = (0.1, 1.0, 10.0),
+        alphas: NumbersLike = (0.1, 1.0, 10.0),
         *,
         fit_intercept: bool = True,
-        scoring: Any = None,
-        cv: Any = None,
+        scoring: ScoringLike = None,
+        cv: FoldsLike = None,
         gcv_mode: str | None = None,
         store_cv_results: bool = False,
         alpha_per_target: bool = False,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ from suffice.text.vocabulary import Vocabulary
 from suffice.user_warnings import warn_user
 
 if TYPE_CHECKING:
-    from suffice.typing import MatrixLike, TextsLike, VectorLike
+    from suffice.typing import MatrixLike, SparseRows, TextsLike, VectorLike
 
 #: The values of ``token_pattern`` that the native tokeniser supports, with the unit and the least length of a word.
 PATTERNS = {
@@ -55,7 +55,7 @@ _NORMALISERS: dict[str, Callable[[Any], None]] = {
 }
 
 
-def _as_configured(entries: Any, columns: Any, ends: Any, width: int) -> Any:
+def _as_configured(entries: Any, columns: Any, ends: Any, width: int) -> SparseRows:
     """Return sorted rows as a CSR array or matrix: since scikit-learn 1.9, its configuration says which."""
     kind = sparse.csr_array if get_config().get("sparse_interface") == "sparray" else sparse.csr_matrix
     rows = len(ends) - 1
@@ -65,7 +65,8 @@ def _as_configured(entries: Any, columns: Any, ends: Any, width: int) -> Any:
     else:
         found = kind((entries, columns, ends), shape=(rows, width))
     found.has_canonical_format = True
-    return found
+    result: SparseRows = found
+    return result
 
 
 @lru_cache(maxsize=16)
@@ -100,14 +101,14 @@ class NativeAnalysis:
     input: str
     encoding: str
     decode_error: str
-    strip_accents: Any
+    strip_accents: Literal["ascii", "unicode"] | Callable[[str], str] | None
     lowercase: bool
-    preprocessor: Any
-    tokenizer: Any
-    stop_words: Any
+    preprocessor: Callable[[str], str] | None
+    tokenizer: Callable[[str], Iterable[str]] | None
+    stop_words: Literal["english"] | Iterable[str] | None
     token_pattern: str | None
     ngram_range: tuple[int, int]
-    analyzer: Any
+    analyzer: Literal["word", "char", "char_wb"] | Callable[..., Iterable[Any]]
     n_jobs: int | None
 
     def _native_features(self) -> Features | None:
@@ -116,18 +117,18 @@ class NativeAnalysis:
         functions = (self.preprocessor, self.tokenizer, *filter(callable, (self.analyzer, self.strip_accents)))
         if overridden or any(function is not None for function in functions) or self.ngram_range[0] < 1:
             return None
-        is_word, stop_words = self.analyzer == "word", None
+        is_word = self.analyzer == "word"
+        stop_words: str | tuple[str, ...] | None = None
         is_plain = self.token_pattern in PATTERNS if is_word else self.analyzer in _UNITS
         if self.stop_words is not None or not is_plain:
             vectorizer: Any = self
             vectorizer.build_analyzer()  # refuses a wrong analyzer, and warns of stop words that are never found
             if not is_plain:
                 return None
-        if is_word:
-            stop_words = self.stop_words
-            if stop_words is not None and stop_words != "english":
-                stop_words = tuple(word for word in stop_words if isinstance(word, str))
-        unit, shortest = PATTERNS[str(self.token_pattern)] if is_word else (_UNITS[self.analyzer], 1)
+        if is_word and self.stop_words is not None:
+            given = self.stop_words
+            stop_words = given if isinstance(given, str) else tuple(word for word in given if isinstance(word, str))
+        unit, shortest = PATTERNS[str(self.token_pattern)] if is_word else (_UNITS[str(self.analyzer)], 1)
         return _make_features(
             unit,
             shortest,
@@ -208,20 +209,20 @@ class CountVectorizer(NativeAnalysis, scikit_learn.CountVectorizer):  # type: ig
         input: str = "content",  # noqa: A002
         encoding: str = "utf-8",
         decode_error: str = "strict",
-        strip_accents: Any = None,
+        strip_accents: Literal["ascii", "unicode"] | Callable[[str], str] | None = None,
         lowercase: bool = True,
-        preprocessor: Any = None,
-        tokenizer: Any = None,
-        stop_words: Any = None,
+        preprocessor: Callable[[str], str] | None = None,
+        tokenizer: Callable[[str], Iterable[str]] | None = None,
+        stop_words: Literal["english"] | Iterable[str] | None = None,
         token_pattern: str | None = r"(?u)\b\w\w+\b",
         ngram_range: tuple[int, int] = (1, 1),
-        analyzer: Any = "word",
+        analyzer: Literal["word", "char", "char_wb"] | Callable[..., Iterable[Any]] = "word",
         max_df: float = 1.0,
         min_df: float = 1,
         max_features: int | None = None,
-        vocabulary: Any = None,
+        vocabulary: Mapping[Any, int] | Iterable[Any] | None = None,
         binary: bool = False,
-        dtype: Any = np.int64,
+        dtype: npt.DTypeLike = np.int64,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
@@ -250,15 +251,15 @@ class CountVectorizer(NativeAnalysis, scikit_learn.CountVectorizer):  # type: ig
         self.fit_transform(raw_documents)
         return self
 
-    def fit_transform(self, raw_documents: TextsLike, y: VectorLike = None) -> Any:
+    def fit_transform(self, raw_documents: TextsLike, y: VectorLike = None) -> SparseRows:
         """Learn the vocabulary of documents, and return their counts, (n, V)."""
         self._validate_params()
         self._validate_ngram_range()
         features = self._native_features()
         if features is None:
-            counts = super().fit_transform(self._collection(raw_documents))
-            counts.sort_indices()
-            return counts
+            analysed: SparseRows = super().fit_transform(self._collection(raw_documents))
+            analysed.sort_indices()
+            return analysed
         self._warn_for_unused_params()
         self._validate_vocabulary()
         if self.fixed_vocabulary_:
@@ -315,16 +316,17 @@ class CountVectorizer(NativeAnalysis, scikit_learn.CountVectorizer):  # type: ig
             kept = np.sort(kept[(-totals).argsort()[: self.max_features]])  # breaks ties as scikit-learn does
         return kept
 
-    def transform(self, raw_documents: TextsLike) -> Any:
+    def transform(self, raw_documents: TextsLike) -> SparseRows:
         """Return the counts of documents, (n, V); words that are not in the vocabulary are left out."""
         return self.transform_counts(raw_documents)
 
-    def transform_counts(self, raw_documents: TextsLike) -> Any:
+    def transform_counts(self, raw_documents: TextsLike) -> SparseRows:
         """Return the counts of documents, (n, V), before any weighting."""
         self._check_vocabulary()
         features, words = self._native_features(), self._native_words()
         if features is None or words is None:
-            return scikit_learn.CountVectorizer.transform(self, self._collection(raw_documents))
+            analysed: SparseRows = scikit_learn.CountVectorizer.transform(self, self._collection(raw_documents))
+            return analysed
         found = count_features(self._batches(raw_documents, features), features, words, self._engine())
         if self.binary:
             found.entries.fill(1)
@@ -374,7 +376,7 @@ class CountVectorizer(NativeAnalysis, scikit_learn.CountVectorizer):  # type: ig
             self._words = Vocabulary(sorted(columns, key=columns.__getitem__))
         return self._words
 
-    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
+    def get_feature_names_out(self, input_features: VectorLike = None) -> npt.NDArray[Any]:
         """Return the words in the order of their columns."""
         self._check_vocabulary()
         words = self._native_words()
@@ -417,20 +419,20 @@ class TfidfVectorizer(scikit_learn.TfidfVectorizer, CountVectorizer):  # type: i
         input: str = "content",  # noqa: A002
         encoding: str = "utf-8",
         decode_error: str = "strict",
-        strip_accents: Any = None,
+        strip_accents: Literal["ascii", "unicode"] | Callable[[str], str] | None = None,
         lowercase: bool = True,
-        preprocessor: Any = None,
-        tokenizer: Any = None,
-        analyzer: Any = "word",
-        stop_words: Any = None,
+        preprocessor: Callable[[str], str] | None = None,
+        tokenizer: Callable[[str], Iterable[str]] | None = None,
+        analyzer: Literal["word", "char", "char_wb"] | Callable[..., Iterable[Any]] = "word",
+        stop_words: Literal["english"] | Iterable[str] | None = None,
         token_pattern: str | None = r"(?u)\b\w\w+\b",
         ngram_range: tuple[int, int] = (1, 1),
         max_df: float = 1.0,
         min_df: float = 1,
         max_features: int | None = None,
-        vocabulary: Any = None,
+        vocabulary: Mapping[Any, int] | Iterable[Any] | None = None,
         binary: bool = False,
-        dtype: Any = np.float64,
+        dtype: npt.DTypeLike = np.float64,
         norm: str | None = "l2",
         use_idf: bool = True,
         smooth_idf: bool = True,
@@ -467,17 +469,17 @@ class TfidfVectorizer(scikit_learn.TfidfVectorizer, CountVectorizer):  # type: i
         self._learn(raw_documents)
         return self
 
-    def fit_transform(self, raw_documents: TextsLike, y: VectorLike = None) -> Any:
+    def fit_transform(self, raw_documents: TextsLike, y: VectorLike = None) -> SparseRows:
         """Learn the vocabulary and the document frequencies, and return the weighted counts, (n, V)."""
         return self._weigh(self._learn(raw_documents))
 
-    def transform(self, raw_documents: TextsLike) -> Any:
+    def transform(self, raw_documents: TextsLike) -> SparseRows:
         """Return the weighted counts of documents, (n, V)."""
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self, msg="The TF-IDF vectorizer is not fitted")
         return self._weigh(self.transform_counts(raw_documents))
 
-    def _learn(self, raw_documents: TextsLike) -> Any:
+    def _learn(self, raw_documents: TextsLike) -> SparseRows:
         """Learn the vocabulary and the document frequencies, and return the counts.
 
         ``TfidfTransformer.fit`` has the same frequencies, and checks a matrix that was just made.
@@ -497,13 +499,15 @@ class TfidfVectorizer(scikit_learn.TfidfVectorizer, CountVectorizer):  # type: i
         self._tfidf = tfidf
         return counts
 
-    def _weigh(self, rows: Any) -> Any:
+    def _weigh(self, counts: SparseRows) -> SparseRows:
         """Return counts weighted by the document frequencies and divided by the norm; rows of floats are changed."""
+        rows: Any = counts
         tfidf = self._tfidf
         idf = getattr(tfidf, "idf_", None)
         width = getattr(tfidf, "n_features_in_", None if idf is None else len(idf))
         if not rows.shape[0] or rows.shape[1] != width:
-            return tfidf.transform(rows, copy=False)  # refuses them
+            refused: SparseRows = tfidf.transform(rows, copy=False)
+            return refused
         if rows.dtype not in (np.float64, np.float32):
             rows = rows.astype(np.float64)
         if tfidf.sublinear_tf:
@@ -513,7 +517,8 @@ class TfidfVectorizer(scikit_learn.TfidfVectorizer, CountVectorizer):  # type: i
             rows.data *= idf[rows.indices]
         if tfidf.norm is not None:
             _NORMALISERS[tfidf.norm](rows)
-        return rows
+        weighted: SparseRows = rows
+        return weighted
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether the document frequencies are learned."""
@@ -556,19 +561,19 @@ class HashingVectorizer(NativeAnalysis, scikit_learn.HashingVectorizer):  # type
         input: str = "content",  # noqa: A002
         encoding: str = "utf-8",
         decode_error: str = "strict",
-        strip_accents: Any = None,
+        strip_accents: Literal["ascii", "unicode"] | Callable[[str], str] | None = None,
         lowercase: bool = True,
-        preprocessor: Any = None,
-        tokenizer: Any = None,
-        stop_words: Any = None,
+        preprocessor: Callable[[str], str] | None = None,
+        tokenizer: Callable[[str], Iterable[str]] | None = None,
+        stop_words: Literal["english"] | Iterable[str] | None = None,
         token_pattern: str | None = r"(?u)\b\w\w+\b",
         ngram_range: tuple[int, int] = (1, 1),
-        analyzer: Any = "word",
+        analyzer: Literal["word", "char", "char_wb"] | Callable[..., Iterable[Any]] = "word",
         n_features: int = 2**20,
         binary: bool = False,
         norm: str | None = "l2",
         alternate_sign: bool = True,
-        dtype: Any = np.float64,
+        dtype: npt.DTypeLike = np.float64,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
@@ -597,18 +602,19 @@ class HashingVectorizer(NativeAnalysis, scikit_learn.HashingVectorizer):  # type
         self._native_features()
         return self
 
-    def fit_transform(self, X: TextsLike, y: VectorLike = None) -> Any:
+    def fit_transform(self, X: TextsLike, y: VectorLike = None) -> SparseRows:
         """Check the parameters, and return the hashed counts of documents, (n, n_features)."""
         self._validate_params()
         self._warn_for_unused_params()
         return self.transform(X)
 
-    def transform(self, X: TextsLike) -> Any:
+    def transform(self, X: TextsLike) -> SparseRows:
         """Return the hashed counts of documents, (n, n_features)."""
         self._validate_ngram_range()
         features = self._native_features()
         if features is None:
-            return super().transform(self._collection(X))
+            analysed: SparseRows = super().transform(self._collection(X))
+            return analysed
         batches, columns = self._batches(X, features), self.n_features
         rows = hash_features(batches, features, columns, self.alternate_sign, self._engine()).counts
         if self.binary:
