@@ -289,9 +289,28 @@ def test_titles_above_the_names_of_columns_are_left_out_and_told(above: str, tol
     assert [each.partition("(")[2] for each in notes] == ([f"{told})"] if told else [])
 
 
+def test_files_of_which_some_have_titles_are_refused(tmp_path: Path) -> None:
+    body = "amount,shop,sold\n1,north,yes\n2,south,no\n"
+    for name, above in (("a.csv", "Sales,,\n,,\n"), ("b.csv", "Sales of May,,\n,,\n")):
+        write(tmp_path / name, above + body)
+    assert rows_of(tmp_path).to_pydict() == {
+        "amount": [1, 2] * 2,
+        "shop": ["north", "south"] * 2,
+        "sold": ["yes", "no"] * 2,
+    }
+    write(tmp_path / "b.csv", body)
+    with pytest.raises(
+        TableError, match=r"names of columns are in line 3 of .*a\.csv, and in line 1 of .*b\.csv: write"
+    ):
+        open_table(tmp_path)
+
+
 def test_a_first_row_of_few_names_is_no_title_above_numbers(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "amount,,\n1,2,3\n4,5,6\n")
     assert list(rows_of(path).to_pydict()) == ["amount", "column1", "column2"]
+    write(path, "name,,\nx,tall,red\ny,small,blue\n")
+    assert rows_of(path).num_rows == 1
+    assert rows_of(path, dialect=Dialect(header=True)).num_rows == 2
 
 
 def test_comments_are_left_out_and_told(tmp_path: Path) -> None:

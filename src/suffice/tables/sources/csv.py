@@ -159,7 +159,7 @@ def find_title_lines(path: str, dialect: Dialect) -> int:
     Spreadsheets write titles so: with as many delimiters as other lines. DuckDB skips titles without delimiters.
     """
     text = read_start(path, dialect.codec)
-    if text is None or dialect.header is False:
+    if text is None or dialect.header is not None:
         return 0
     delimiter = dialect.delimiter or guess_delimiter(path, dialect.codec) or ","
     lines = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=delimiter)
@@ -201,6 +201,17 @@ def _check_delimiters(files: Sequence[str], dialect: Dialect) -> None:
         raise TableError(
             f"the cells of {first} are separated by {one!r}, and those of {other} by {two!r}: write the files in one "
             "format, or read them one by one"
+        )
+
+
+def _check_titles(files: Sequence[str], dialect: Dialect) -> None:
+    """Raise if the names of columns are in another line in some of the files: DuckDB would lose rows of these."""
+    lines = {find_title_lines(file, dialect): file for file in files}
+    if len(lines) > 1:
+        (one, first), (two, other) = list(lines.items())[:2]
+        raise TableError(
+            f"the names of columns are in line {one + 1} of {first}, and in line {two + 1} of {other}: write the files "
+            "in one format, or read them one by one"
         )
 
 
@@ -408,6 +419,7 @@ class CsvSource(DuckSource):
             dialects = [replace(dialect, encoding="utf-8")]
         self._dialect = dialects[0]
         _check_delimiters(files, self._dialect)
+        _check_titles(files, self._dialect)
         dialect = self._dialect
         self._gaps = sorted({gap for file in files[:8] for gap in find_missing_marks(file, dialect)})
         self._types = dict.fromkeys((name for name in strings if name not in partitions), "VARCHAR")
