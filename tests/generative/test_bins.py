@@ -18,8 +18,14 @@ def test_edges_of_one_feature_are_a_flat_list():
 
 
 def test_a_flat_list_of_edges_for_two_features_raises():
-    with pytest.raises(ValueError, match="edges of 2 features; got 3 lists"):
-        CategoricalNB(bins=[400, 800, 1200]).fit(np.c_[AREAS, AREAS], [0, 0, 1, 1, 1])
+    for edges in ([400, 800, 1200], [400, 800]):  # two numbers are not one edge for each feature
+        with pytest.raises(ValueError, match=r"a list of edges for each of 2 features; got \[400, 800"):
+            CategoricalNB(bins=edges).fit(np.c_[AREAS, AREAS], [0, 0, 1, 1, 1])
+
+
+def test_edges_must_be_known():
+    with pytest.raises(ValueError, match=r"bins must have no edge that is nan; got \[400, nan\]"):
+        CategoricalNB(bins=[400, np.nan]).fit(AREAS, [0, 0, 1, 1, 1])
 
 
 def test_explanations_name_the_bin():

@@ -28,6 +28,17 @@ def model(houses: pd.DataFrame) -> TableModel:
     return suffice.fit(houses, "sold_fast", model="logistic", folds=2)
 
 
+def test_as_many_rows_with_other_numbers_are_not_the_training_rows(houses: pd.DataFrame) -> None:
+    known = houses.dropna(subset=["area"])
+    training, other = known[:300], known[300:600]
+    model = suffice.fit(training, "area", model="linear", folds=2)
+    assert ReportData.from_table(model, training).is_training_data
+    data = ReportData.from_table(model, other)
+    assert data.n_rows == model.rows_
+    assert not data.is_training_data
+    assert drift_section(data) is not None
+
+
 def test_other_rows_of_the_same_kind_have_no_drift(houses: pd.DataFrame) -> None:
     model = suffice.fit(houses[::2], "sold_fast", model="nb", folds=2)
     drifts = column_drifts(ReportData.from_table(model, houses[1::2]))

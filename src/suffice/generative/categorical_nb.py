@@ -361,10 +361,14 @@ def _named(counted: CategoryCounts, names: list[Labels]) -> NamedCategoryCounts:
 def _edges(bins: Any, values: FloatArray, weight: FloatArray | None) -> list[FloatArray]:
     """Return the inner edges of each feature's bins."""
     if not isinstance(bins, int | np.integer):
-        several = bins if np.ndim(bins[0]) or values.shape[1] != 1 else [bins]
-        edges = [np.sort(np.atleast_1d(np.asarray(each, dtype=np.float64))) for each in several]
+        several = bins if values.shape[1] != 1 or (len(bins) and np.ndim(bins[0])) else [bins]
+        if any(np.ndim(each) != 1 for each in several):
+            raise ValueError(f"bins must be a list of edges for each of {values.shape[1]} features; got {bins!r}")
+        edges = [np.sort(np.asarray(each, dtype=np.float64)) for each in several]
         if len(edges) != values.shape[1]:
             raise ValueError(f"bins must list the edges of {values.shape[1]} features; got {len(edges)} lists")
+        if any(np.isnan(each).any() for each in edges):
+            raise ValueError(f"bins must have no edge that is nan; got {bins!r}")
         return edges
     shares = np.arange(1, int(bins)) / int(bins)
     weights = np.ones(len(values)) if weight is None else weight

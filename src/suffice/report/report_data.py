@@ -230,10 +230,16 @@ class ReportData:
         """Number of rows of classes that are unknown to the model."""
         return sum(self.evaluation.unknown.values())
 
-    @property
+    @cached_property
     def is_training_data(self) -> bool:
-        """Whether the table has as many rows, and as many of each class, as the model was fitted to."""
-        return is_training_data(self.model, self.evaluation)
+        """Whether the table has as many rows, and as many of each class or range of the target, as that of the fit."""
+        if not is_training_data(self.model, self.evaluation):
+            return False
+        if self.task == "classes" or self.is_sampled:
+            return True
+        fitted = self.model.description_.class_count_
+        codes = self.model.description_codes(self.targets)
+        return bool(np.allclose(np.bincount(codes, self.block.weights, len(fitted)), fitted, rtol=1e-9))
 
     @property
     def models(self) -> list[Candidate]:

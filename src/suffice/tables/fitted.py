@@ -337,7 +337,7 @@ class FittedTable(Stored):
     def _values(self, targets: Targets) -> npt.NDArray[Any]:
         return targets.into(self._labels) if self.schema_.task == "classes" else targets.values
 
-    def _codes(self, values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    def description_codes(self, values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         """Return the class codes of the description."""
         return values if self._bins is None else self._bins.codes(values)
 
@@ -416,7 +416,7 @@ class FittedTable(Stored):
             if self.schema_.task != "classes":
                 ranges = join_ranges(ranges, {self.schema_.target: (float(values.min()), float(values.max()))})
             if description is not None:
-                more = description.sum_block(block, self._codes(values), self._description_labels)
+                more = description.sum_block(block, self.description_codes(values), self._description_labels)
                 description.set_statistics(description.statistics_ + more)
             if ledger is not None:
                 ledger = ledger.add_rows(block, values, self._labels)
@@ -450,7 +450,7 @@ class FittedTable(Stored):
                     ledger = _remove_from_ledger(ledger, block, targets, values, self._labels)
                 lost = max(lost, predictor.remove(block, values))
                 if description is not None:
-                    gone = description.sum_block(block, self._codes(values), self._description_labels)
+                    gone = description.sum_block(block, self.description_codes(values), self._description_labels)
                     lost = max(lost, subtract_statistics(description, gone))
                 rows += block.rows
         except NegativeEvidenceError as error:

@@ -61,7 +61,9 @@ def _classes(model: FittedTable, batch: Any, block: Block, schema: Schema) -> Fl
     if model.schema_.target not in batch.schema.names:
         return weights
     targets = Targets.of(batch.column(model.schema_.target), schema)
-    codes = model._codes(targets.places(model._labels) if model.schema_.task == "classes" else targets.values)
+    codes = model.description_codes(
+        targets.places(model._labels) if model.schema_.task == "classes" else targets.values
+    )
     weights[np.flatnonzero(targets.known)[codes >= 0]] = np.eye(weights.shape[1])[codes[codes >= 0]]
     return weights
 
