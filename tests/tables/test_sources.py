@@ -185,6 +185,12 @@ def test_files_with_several_delimiters_are_refused(tmp_path: Path) -> None:
         open_table(tmp_path)
 
 
+def test_files_of_a_folder_may_have_several_line_ends(tmp_path: Path) -> None:
+    write(tmp_path / "a.csv", "x,y\r\n1,a\r\n2,b\r\n")
+    write(tmp_path / "b.csv", "\ufeffx,y\n3,a\n4,b\n")
+    assert rows_of(tmp_path).to_pydict() == {"x": [1, 2, 3, 4], "y": ["a", "b", "a", "b"]}
+
+
 def test_files_of_a_folder_may_have_several_encodings(tmp_path: Path) -> None:
     rows = pd.DataFrame({"größe": [1.5, 2.5], "ort": ["Köln", "Ulm"]})
     for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"):

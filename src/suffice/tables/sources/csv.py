@@ -128,7 +128,7 @@ class Dialect:
             "auto_type_candidates": [each for each in _TYPES if each != "DOUBLE" or not self._has_other_point()],
             "union_by_name": True if len(files) > 1 else None,
             "encoding": self.codec if self.codec != "utf-8" else None,
-            "new_line": escaped_line_end(files[0], self.codec),
+            "new_line": _common_line_end(files, self.codec),
             "skip": find_title_lines(files[0], self) or None,
             "types": dict(types) or None,
         }
@@ -222,6 +222,12 @@ def escaped_line_end(path: str, encoding: str) -> str | None:
     """
     found = _line_ends(path, encoding)
     return found.pop().encode("unicode_escape").decode() if len(found) == 1 else None
+
+
+def _common_line_end(files: Sequence[str], encoding: str) -> str | None:
+    """Return the line end of all files, in DuckDB's notation; None if they differ: DuckDB then detects that of each."""
+    found = {escaped_line_end(file, encoding) for file in files}
+    return found.pop() if len(found) == 1 else None
 
 
 def _line_ends(path: str, encoding: str) -> set[str]:
