@@ -242,8 +242,8 @@ void bind_mail(nb::module_& module) {
                      {"strength", &r.strength}, {"power", &r.power},     {"tokens", &r.tokens}, {"grams", &r.grams},
                      {"mixing", &r.mixing},     {"start", &r.start},     {"certain", &r.certain}, {"few", &r.few},
                      {"balance", &r.balance},   {"most", &r.most},
-                     {"conflict", &r.conflict}, {"scale", &r.scale},     {"scarcity", &r.scarcity},
-                     {"imbalance", &r.imbalance}, {"novelty", &r.novelty}};
+                     {"conflict", &r.conflict}, {"scale", &r.scale},     {"imbalance", &r.imbalance}, {"novelty", &r.novelty},
+                     {"neutral", &r.neutral},   {"token_length", &r.token_length}, {"gram_length", &r.gram_length}};
                  for (const auto& [known, place] : all) {
                      if (name == known) return void(*place = value);
                  }
@@ -345,7 +345,7 @@ void bind_mail(nb::module_& module) {
                  const std::string_view all = view_of(raw);
                  const auto add = [&](std::string_view line, std::uint32_t gram, Origin origin) {
                      if (lines.empty() || lines.back().first.data() != line.data()) lines.emplace_back(line, 0.0);
-                     lines.back().second += factors[place(origin)] * read.of_gram(gram, column);
+                     lines.back().second += factors[place(origin)] * read.of_gram(features_of(letters, i), gram, column);
                  };
                  extract.each_gram(all.substr(find_head(all).begin), add);
                  nb::list told;

@@ -17,17 +17,19 @@ struct Rates {
     double few = 2;          // pseudo-messages of the rarer class: discounts log-odds while few were learned
     double strength = 0.02;  // pseudo-messages of a token: Laplace smoothing
     double power = 3;        // exponent of the weight of a token by its log-odds
-    double tokens = 0.05;    // steps of the regression over tokens,
-    double grams = 0.01;     // over grams,
+    double neutral = 300;    // weight of what speaks for no class in the average of the tokens' log-odds
+    double tokens = 0.15;    // steps of the regression over tokens,
+    double grams = 0.02;     // over grams,
     double mixing = 0.05;    // and of the weights of the three
-    double start = 0.01;     // squared slopes that every weight is taken to have seen before the first
+    double start = 0.1;      // squared slopes that every weight is taken to have seen before the first
     double certain = 100;    // the same for the weights of the three
+    double token_length = 150;  // squared length to which the vector of a message's tokens is scaled in the regression,
+    double gram_length = 1000;  // and that of its grams
     double balance = 3;      // messages of all else that weigh, in a step, at most as much as one of spam
     double most = 1.0986;    // log-odds that one token adds at most: 3 to 1, where the cut for spam asks 9 to 1
-    double scale = 0.9;          // log-odds are divided by scale (1 + scarcity / m) r^imbalance (1 + u)^novelty, and by 1 at
-    double scarcity = 2;         // least, where m messages of the rarer side, spam or all else, were learned, r of spam for
-    double imbalance = 1 / 16.;  // each one of all else, and u tokens of the message were never seen: see divisor()
-    double novelty = 1 / 6.;
+    double scale = 0.9;          // log-odds are divided by scale r^imbalance (1 + u)^novelty, and by 1 at least, where r
+    double imbalance = 1 / 10.;  // messages of spam were learned for each one of all else, and u tokens of the message were
+    double novelty = 1 / 6.;     // never seen: see divisor()
     double conflict = 4;     // what the log-odds of ham by the header, times those of spam by the rest, are at most; and of
                              // ham by the body, times those of spam by the header
 };
@@ -59,6 +61,12 @@ struct Mix {
 };
 
 inline double sigmoid(double z) { return z >= 0 ? 1 / (1 + std::exp(-z)) : std::exp(z) / (1 + std::exp(z)); }
+
+// What each of a message's distinct features counts in a regression: their vector has the same length whatever their
+// number, so that a long message neither scores higher nor moves more. A feature counts four times at most.
+inline double scaling(double length, std::size_t features) {
+    return std::sqrt(length / std::max(static_cast<double>(features), length / 16));
+}
 
 using Origins = std::array<double, kOrigins>;  // a number for each origin
 
@@ -120,11 +128,11 @@ public:
         return mix_.of(column)[3] / divisor();
     }
 
-    // What a gram adds to the log-odds of a column's class, before the factor of its origin.
-    double of_gram(std::uint32_t gram, std::size_t column) const {
+    // What a gram of a message adds to the log-odds of a column's class, before the factor of its origin.
+    double of_gram(const Features& features, std::uint32_t gram, std::size_t column) const {
         double all = 0;
         for (const Layer& layer : layers_) all += part(*layer.memory, layer.memory->gram_weights, gram, column);
-        return mix_.of(column)[2] * all;
+        return mix_.of(column)[2] * scaling(rates_.gram_length, features.grams.size()) * all;
     }
 
     // What a message weighs in a step. All spam together weighs at most as much as all else, and that at most `balance`
@@ -208,13 +216,12 @@ private:
     }
 
     // Tokens of a message are dependent, so that its evidence is less than their sum; it is less the more of the message is
-    // new, since mail of an unknown kind, such as a first newsletter, looks like spam; and the fewer messages were learned.
-    // Where much more spam was learned, what is unknown is ham.
+    // new, since mail of an unknown kind, such as a first newsletter, looks like spam. Where much more spam was learned,
+    // what is unknown is ham.
     double divisor() const {
         const double spam = std::max(messages_[kSpam], 1.0), rest = std::max(total_ - messages_[kSpam], 1.0);
-        const double all = rates_.scale * (1 + rates_.scarcity / std::min(spam, rest)) *
-                           std::pow(spam / rest, rates_.imbalance) * std::pow(1 + static_cast<double>(unseen_), rates_.novelty);
-        return std::max(1.0, all);
+        const double novelty = std::pow(1 + static_cast<double>(unseen_), rates_.novelty);
+        return std::max(1.0, rates_.scale * std::pow(spam / rest, rates_.imbalance) * novelty);
     }
 
     std::size_t class_of(std::size_t column) const { return classes_ == 2 ? 1 : column; }
@@ -251,10 +258,10 @@ private:
             score.counts += parts_[t];
             loud += u;
         }
-        const double scale = trust(column) / (loud + 1);
+        const double scale = trust(column) / (loud + rates_.neutral), scaled = scaling(rates_.token_length, tokens);
         score.counts *= scale;
         for (std::size_t t = 0; t < tokens; ++t) {
-            const double w = weight(t, column);
+            const double w = scaled * weight(t, column);
             score.tokens += w;
             parts_[t] = std::clamp(mix[0] * scale * parts_[t] + mix[1] * w, -rates_.most, rates_.most);
         }
@@ -266,7 +273,7 @@ private:
             const Memory& memory = *layer.memory;
             for (std::size_t i = first; i < last; ++i) all += part(memory, memory.gram_weights, features.grams[i], column);
         }
-        return all;
+        return scaling(rates_.gram_length, features.grams.size()) * all;
     }
 
     // Scores tokens and grams; returns the log-odds of a column's class by each origin.
@@ -337,8 +344,8 @@ inline void step(Memory& memory, const Features& features, const std::vector<std
     std::vector<double> tokens(columns), grams(columns);
     for (std::size_t c = 0; c < columns; ++c) {
         const double y = (columns == 1 ? 1 : c) == label ? 1 : 0;
-        tokens[c] = y - sigmoid(scores[c].tokens);
-        grams[c] = y - sigmoid(scores[c].grams);
+        tokens[c] = scaling(rates.token_length, rows.size()) * (y - sigmoid(scores[c].tokens));
+        grams[c] = scaling(rates.gram_length, features.grams.size()) * (y - sigmoid(scores[c].grams));
     }
     for (const std::uint32_t row : rows) {
         for (std::size_t c = 0; c < columns; ++c) {

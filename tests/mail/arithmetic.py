@@ -11,18 +11,20 @@ import numpy as np
 RATES = {
     "strength": 0.02,
     "power": 3.0,
-    "tokens": 0.05,
-    "grams": 0.01,
+    "neutral": 300.0,
+    "tokens": 0.15,
+    "grams": 0.02,
+    "token_length": 150.0,
+    "gram_length": 1000.0,
     "mixing": 0.05,
-    "start": 0.01,
+    "start": 0.1,
     "certain": 100.0,
     "few": 2.0,
     "balance": 3.0,
     "most": 1.0986,
     "conflict": 4.0,
     "scale": 0.9,
-    "scarcity": 2.0,
-    "imbalance": 1 / 16,
+    "imbalance": 0.1,
     "novelty": 1 / 6,
 }
 
@@ -98,31 +100,37 @@ class Reference:
             label = 1 if self.columns == 1 else c
             odds = [self.odds(token, label) for token in tokens]
             loud = [abs(each) ** self.rates["power"] for each in odds]
+            scale = self.trust(label) / (sum(loud) + self.rates["neutral"])
+            of_token, of_gram = self.scalings(tokens, grams)
             readings = (
-                self.trust(label) * sum(a * b for a, b in zip(odds, loud, strict=True)) / (sum(loud) + 1),
-                sum(layer.tokens.toward(token, label) for layer in self.layers(label) for token in tokens),
-                sum(layer.grams.toward(gram, label) for layer in self.layers(label) for gram in grams),
+                scale * sum(a * b for a, b in zip(odds, loud, strict=True)),
+                of_token * sum(layer.tokens.toward(token, label) for layer in self.layers(label) for token in tokens),
+                of_gram * sum(layer.grams.toward(gram, label) for layer in self.layers(label) for gram in grams),
             )
             sums = {"body": 0.0, "header": 0.0, "server": 0.0}
             for i, gram in enumerate(grams):
-                weight = sum(layer.grams.toward(gram, label) for layer in self.layers(label))
+                weight = of_gram * sum(layer.grams.toward(gram, label) for layer in self.layers(label))
                 sums["header" if i < header_grams else "body"] += self.mix[c][2] * weight
             for token, each, size, origin in zip(tokens, odds, loud, origins, strict=True):
-                weight = sum(layer.tokens.toward(token, label) for layer in self.layers(label))
-                part = self.mix[c][0] * self.trust(label) * each * size / (sum(loud) + 1) + self.mix[c][1] * weight
+                weight = of_token * sum(layer.tokens.toward(token, label) for layer in self.layers(label))
+                part = self.mix[c][0] * scale * each * size + self.mix[c][1] * weight
                 sums[origin] += max(-self.rates["most"], min(part, self.rates["most"]))
             total = self.mix[c][3] + (self.without_conflict(sums) if label == 1 else sum(sums.values()))
             found.append((total / self.divisor(tokens), *readings))
         return found
 
+    def scalings(self, tokens: Sequence[str], grams: Sequence[int]) -> tuple[float, float]:
+        """Return what each token and each gram of a message count in the regressions: less the more there are."""
+        lengths = ((self.rates["token_length"], len(tokens)), (self.rates["gram_length"], len(grams)))
+        return tuple(math.sqrt(length / max(count, length / 16)) for length, count in lengths)  # type: ignore[return-value]
+
     def divisor(self, tokens: Sequence[str]) -> float:
-        """Return what the log-odds are divided by: much where messages are few, spam is most, or tokens are new."""
+        """Return what the log-odds are divided by: much where spam is most, or tokens are new."""
         messages = self.all_messages()
         spam, rest = max(messages[1], 1), max(messages.sum() - messages[1], 1)
         unseen = sum(not any(layer.counts[token].any() for layer in (*self.below, self)) for token in tokens)
-        few = 1 + self.rates["scarcity"] / min(spam, rest)
         imbalance = (spam / rest) ** self.rates["imbalance"]
-        return max(1.0, self.rates["scale"] * few * imbalance * (1 + unseen) ** self.rates["novelty"])
+        return max(1.0, self.rates["scale"] * imbalance * (1 + unseen) ** self.rates["novelty"])
 
     def without_conflict(self, sums: dict[str, float]) -> float:
         """Return the log-odds of spam: evidence for ham in the header or body is bounded by what the rest says."""
@@ -191,8 +199,10 @@ class Reference:
                 self.mix[c][i] += share * self.rates["mixing"] * slope * reading / self._root(self.mix_squares[c][i])
         for _ in range(steps):
             now = self.scores(*features)
-            self.tokens.step(tokens, [y - sigmoid(score[2]) for y, score in zip(answers, now, strict=True)], share)
-            self.grams.step(grams, [y - sigmoid(score[3]) for y, score in zip(answers, now, strict=True)], share)
+            for j, (regression, each) in enumerate(((self.tokens, tokens), (self.grams, grams))):
+                scaling = self.scalings(tokens, grams)[j]
+                slopes = [scaling * (y - sigmoid(score[2 + j])) for y, score in zip(answers, now, strict=True)]
+                regression.step(each, slopes, share)
             after = self.scores(*features)
             if all((s > 0) == (y > 0) for y, score in zip(answers, after, strict=True) for s in score[2:]):
                 break

@@ -50,10 +50,10 @@ def shares_called_spam(ham: int, spam: int, seeds: int) -> tuple[float, float]:
 
 @pytest.mark.parametrize(
     ("ham", "spam", "lost", "caught"),
-    [(25, 25, 0.1, 20), (100, 100, 0.2, 55), (250, 250, 0.25, 80), (25, 495, 0.2, 15)],
+    [(25, 25, 0.2, 30), (100, 100, 0.2, 55), (250, 250, 0.25, 80), (25, 495, 0.2, 15)],
 )
 def test_little_ham_is_lost_after_few_messages(ham, spam, lost, caught):
-    """On SpamAssassin's mail. Measured: 0, 0.17, 0.22 and 0.06 % of ham lost, 28, 65, 86 and 22 % of spam caught."""
+    """On SpamAssassin's mail. Measured: 0.17, 0.17, 0.22 and 0.06 % of ham lost, 39, 63, 85 and 23 % of spam caught."""
     found = shares_called_spam(ham, spam, 3)
     assert found[0] <= lost
     assert found[1] >= caught
@@ -75,10 +75,10 @@ def divisor(ham: int, spam: int, unseen: int) -> float:
 
 def test_log_odds_are_divided_by_more_the_less_is_known():
     by_novelty = [divisor(500, 500, unseen) for unseen in (0, 10, 63, 300)]
-    assert by_novelty == pytest.approx([1, *(0.9 * 1.004 * (1 + u) ** (1 / 6) for u in (10, 63, 300))])
-    assert divisor(40, 40, 63) == pytest.approx(0.9 * 1.05 * 2)
-    assert divisor(40, 640, 63) == pytest.approx(0.9 * 1.05 * 2 * 16 ** (1 / 16))
-    assert divisor(640, 40, 63) == pytest.approx(0.9 * 1.05 * 2 / 16 ** (1 / 16))
+    assert by_novelty == pytest.approx([1, *(0.9 * (1 + u) ** (1 / 6) for u in (10, 63, 300))])
+    assert divisor(40, 40, 63) == pytest.approx(0.9 * 2)
+    assert divisor(20, 160, 63) == pytest.approx(0.9 * 2 * 8**0.1)
+    assert divisor(160, 20, 63) == pytest.approx(0.9 * 2 / 8**0.1)
 
 
 def test_unknown_words_in_spam_lower_its_log_odds(tmp_path):

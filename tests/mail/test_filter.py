@@ -208,7 +208,7 @@ def test_the_regressions_agree_after_a_correction(trained, tmp_path, which):
 
 def test_a_correction_is_repeated_until_the_verdict_agrees(mine):
     mine.learn_all(stream(200))
-    held = message("held", "cheap pills lunch garden noon picnic table lamp window")
+    held = message("held", "pills lunch noon")
     assert mine.classify(held).label != "spam"
     assert mine.correct(held, "spam") == "learned"
     assert mine.store().query("SELECT COUNT(*) FROM journal")[0][0] > 1, "once was not enough"

