@@ -158,6 +158,7 @@ def test_a_disputed_correction_is_reported(tmp_path):
     path = tmp_path / "mail.db"
     with MailFilter(path) as mail:
         mail.learn_all(stream(200))
+        mail.cuts = (0.3, 0.9999)
     ran = done("mail", "correct", "--spam", "--filter", path, stdin=message("stubborn", "lunch"))
     assert "1 learned, but the verdict does not agree yet" in ran.out
     found = done("mail", "correct", "--spam", "--json", "--filter", path, stdin=message("other", "noon")).json

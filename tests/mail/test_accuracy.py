@@ -35,7 +35,7 @@ def corpus() -> Corpus:
 
 
 def test_error_rates_in_the_order_of_the_index():
-    """Measured: 0.044 overall, 0.010 after the first 2,000, 7.7 % of spam missed at 0.1 % of ham lost."""
+    """Measured: 0.046 overall, 0.010 after the first 2,000, 6.6 % of spam missed at 0.1 % of ham lost."""
     outcome = evaluate_online(corpus())
     assert outcome.roca <= 0.07
     assert outcome.after(2000).roca <= 0.02
@@ -44,7 +44,7 @@ def test_error_rates_in_the_order_of_the_index():
 
 @pytest.mark.slow
 def test_error_rates_in_random_orders():
-    """Measured over 20 orders: mean 0.043; after the first 2,000 mean 0.015; 6.3 % missed at 0.1 % lost."""
+    """Measured over 20 orders: mean 0.042; after the first 2,000 mean 0.014; 5.9 % missed at 0.1 % lost."""
     outcomes = [evaluate_online(corpus(), shuffle_order(corpus(), seed)) for seed in range(3)]
     assert np.mean([outcome.roca for outcome in outcomes]) <= 0.07
     assert np.mean([outcome.after(2000).roca for outcome in outcomes]) <= 0.02
@@ -101,7 +101,7 @@ def test_the_filter_beats_naive_bayes_after_sixty_messages():
 
 @pytest.mark.slow
 def test_the_filter_beats_naive_bayes_on_average_over_orders():
-    """Measured over 40 orders: 16.6 against 20.4 after 20, 9.5 against 16.3 after 40, 2.2 against 8.0 after 200."""
+    """Measured over 40 orders: 17.9 against 20.4 after 20, 9.7 against 16.3 after 40, 2.3 against 8.0 after 200."""
     both = [curves(shuffle_order(corpus(), seed)[:200]) for seed in range(40)]
     ours, theirs = (np.mean([each[i] for each in both], axis=0) for i in (0, 1))
     assert (ours <= theirs).all()
@@ -138,7 +138,7 @@ def judged(train: Pairs, test: Pairs) -> float:
 def test_poisoned_training_mail_costs_little_accuracy():
     """One in a hundred training messages is hostile: spam with the 200 words that most ham messages have.
 
-    4,000 messages are learned, 2,047 judged, in five random splits. Measured: 0.010 without poison; 0.014 where a
+    4,000 messages are learned, 2,047 judged, in five random splits. Measured: 0.010 without poison; 0.013 where a
     user called it ham; 0.010 where it was learned as spam.
     """
     losses: dict[str, list[float]] = {"ham": [], "spam": []}

@@ -213,6 +213,7 @@ def test_a_correction_is_repeated_until_the_verdict_agrees(mine):
     assert mine.correct(held, "spam") == "learned"
     assert mine.store().query("SELECT COUNT(*) FROM journal")[0][0] > 1, "once was not enough"
     assert mine.classify(held).label == "spam"
+    mine.cuts = (0.3, 0.9999)
     stubborn = message("stubborn", "lunch")
     assert mine.correct(stubborn, "spam") == "disputed"
     assert mine.classify(stubborn).label != "spam"
