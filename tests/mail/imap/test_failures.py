@@ -19,6 +19,7 @@ from tests.mail.imap.dovecot import CuttingProxy, Dovecot, User
 from tests.mail.imap.test_sort import FULL, NO_MOVE, PLAIN, ham, sort, spam, validity
 from tests.mail.samples import stream
 from tests.requirements import require
+from tests.rights import open_folder, without_rights
 
 pytestmark = pytest.mark.needs("imap")
 SPAM, HAM = [spam(i) for i in range(3)], [ham(i) for i in range(3)]
@@ -463,6 +464,25 @@ def test_a_run_does_not_wait_for_another_without_end(ann: User, mine: Path, monk
         assert "another run with the same filter has not ended" in refused(*words, code=3)
         assert "1 would be moved" in done(*words, "--dry-run").out
     assert "1 moved" in done(*words).out
+
+
+def test_a_filter_that_cannot_be_written_is_refused_and_nothing_is_moved(ann: User, trained: bytes) -> None:
+    ann.deliver(spam(1))
+    with open_folder() as place:
+        place.joinpath("mail.db").write_bytes(trained)
+        place.chmod(0o555)
+        words = ("mail", "sort", ann.address(), "--filter", place / "mail.db", *ann.options)
+        assert "mail.db-sorting cannot be written" in without_rights(lambda: refused(*words, code=3))
+        assert "1 would be moved" in without_rights(lambda: done(*words, "--dry-run")).out
+    assert ann.texts() == [spam(1)]
+
+
+@pytest.mark.parametrize("words", [[], ["--undo", "LAST"], ["--watch"]], ids=str)
+def test_without_a_filter_no_server_is_connected_and_no_filter_created(tmp_path: Path, words: list[str]) -> None:
+    path = tmp_path / "none.db"
+    sentence = refused("mail", "sort", "imaps://ann@host.invalid/INBOX", *words, "--filter", path, code=3)
+    assert "there is no filter" in sentence
+    assert not path.exists()
 
 
 @pytest.mark.slow

@@ -84,6 +84,7 @@ def sort_command(
     if "@" in mailbox and not is_imap_address(mailbox) and not os.path.lexists(mailbox):
         raise click.UsageError(f"there is no folder {mailbox!r}; one on a server is imaps://USER@HOST/FOLDER")
     with open_filter(path, shared) as chosen:
+        chosen.store()  # without a filter, nothing is asked and no server connected
         if not is_imap_address(mailbox):
             if undo:
                 _undo_maildir(chosen, mailbox, undo, options)

@@ -6,7 +6,7 @@ import errno
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 
 from suffice.mail.errors import MailError
 from suffice.mail.filter import MailFilter
@@ -100,19 +100,28 @@ def exclude_other_runs(mail: MailFilter) -> Iterator[None]:
     RequestError
         If another run takes longer than :data:`WAIT` seconds.
     """
-    with closing(sqlite3.connect(f"{mail.path}-sorting", timeout=STEP, isolation_level=None)) as lock:
-        end = time.monotonic() + WAIT
-        while True:
-            try:
-                lock.execute("BEGIN EXCLUSIVE")
-                break
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error):
-                    raise MailError(f"{mail.path}-sorting cannot be written: {error}") from None
-                if time.monotonic() > end:
-                    why = f"another run with the same filter has not ended after {WAIT:.0f} s: try again"
-                    raise RequestError(errno.EAGAIN, why) from None
+    path = f"{mail.path}-sorting"
+    with ExitStack() as opened:
+        try:
+            lock = opened.enter_context(closing(sqlite3.connect(path, timeout=STEP, isolation_level=None)))
+            _wait_for_lock(lock)
+        except sqlite3.OperationalError as error:
+            raise MailError(f"{path} cannot be written: {error}") from None
         yield
+
+
+def _wait_for_lock(lock: sqlite3.Connection) -> None:
+    end = time.monotonic() + WAIT
+    while True:
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise
+            if time.monotonic() > end:
+                why = f"another run with the same filter has not ended after {WAIT:.0f} s: try again"
+                raise RequestError(errno.EAGAIN, why) from None
 
 
 def finish_moves(ledger: ImapLedger) -> int:
