@@ -62,7 +62,8 @@ def _variables(colours: Mapping[str, str]) -> str:
     return "{ " + " ".join(f"--{name}: {colour};" for name, colour in colours.items()) + " }"
 
 
-#: Every rule names the class of the fragments: nothing else of a notebook changes.
+#: Every rule names the class of the fragments: nothing else of a notebook changes. Rules of cells name it twice, to
+#: have precedence over those of notebooks.
 _STYLE = (
     palette_css(".suffice", themes=True)
     + """
@@ -70,17 +71,17 @@ _STYLE = (
 .suffice p { margin: .4rem 0; max-width: 46rem; }
 .suffice table { border-collapse: collapse; margin: .4rem 0; color: inherit; background: none; }
 .suffice table.wide { width: 100%; }
-.suffice th, .suffice td { text-align: left; padding: .2rem .7rem; font-weight: normal; vertical-align: top;
+.suffice.suffice :is(th, td) { text-align: left; padding: .2rem .7rem; font-weight: normal; vertical-align: top;
   border: 0; border-top: 1px solid #8885; overflow-wrap: anywhere; background: none; color: inherit; }
-.suffice thead th { border-top: 0; font-weight: 600; }
-.suffice .number { white-space: nowrap; text-align: right; font-variant-numeric: tabular-nums; }
+.suffice.suffice thead th { border-top: 0; font-weight: 600; }
+.suffice.suffice .number { white-space: nowrap; text-align: right; font-variant-numeric: tabular-nums; }
 .suffice tr.best { font-weight: 600; box-shadow: inset .2rem 0 var(--positive); }
-.suffice tr.best th, .suffice tr.best td { font-weight: 600; }
+.suffice.suffice tr.best th, .suffice.suffice tr.best td { font-weight: 600; }
 .suffice .bar { width: 25%; }
 .suffice .bar span { display: block; height: .8rem; margin-top: .3rem; border-radius: .2rem; }
 .suffice .for { background: var(--positive); margin-left: 50%; }
 .suffice .against { background: var(--negative); margin-left: auto; margin-right: 50%; }
-.suffice tfoot th, .suffice tfoot td { border-top: 2px solid; font-weight: 600; }
+.suffice.suffice tfoot th, .suffice.suffice tfoot td { border-top: 2px solid; font-weight: 600; }
 """
 )
 

@@ -46,6 +46,9 @@ def test_slow_batch_gradient_says_that_features_need_scaling():
     y = x @ [0.01, 3.0] + random.normal(size=100)
     with pytest.warns(ConvergenceWarning, match=r"condition number of the Hessian is .*e\+06.*scale the features"):
         LinearRegression(BatchGradient(max_iter=50)).fit(x, y)
+    far = 50.0 + x[:, 1:]  # from 0: nearly collinear with the intercept
+    with pytest.warns(ConvergenceWarning, match=r"to mean 0 and variance 1 \(then about 1\)"):
+        LinearRegression(BatchGradient(max_iter=50)).fit(far, y)
     close = np.c_[x[:, 1], x[:, 1] + 1e-3 * random.normal(size=100)]
     with pytest.warns(ConvergenceWarning, match="nearly collinear"):
         LinearRegression(BatchGradient(max_iter=50)).fit(close, y)

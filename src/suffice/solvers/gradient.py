@@ -138,10 +138,15 @@ def scaling_advice(objective: Objective, theta: FloatArray, trace: Trace) -> str
     if not np.isfinite(hessian).all() or not (diagonal > 0).all():
         return ""
     before = float(np.linalg.cond(hessian))
-    after = float(np.linalg.cond(hessian / np.sqrt(np.outer(diagonal, diagonal))))
     if before < _ILL_SCALED:
         return ""
-    cure = f"scale the features to unit variance (then about {after:.2g})"
+    cure = "scale the features to unit variance"
+    if getattr(objective, "intercept", False) and theta.shape[1] == 1 and len(theta) > 1:
+        cure = "scale the features to mean 0 and variance 1"
+        hessian = hessian[1:, 1:] - np.outer(hessian[1:, 0], hessian[0, 1:]) / hessian[0, 0]
+        diagonal = np.maximum(hessian.diagonal(), np.finfo(np.float64).tiny)
+    after = float(np.linalg.cond(hessian / np.sqrt(np.outer(diagonal, diagonal))))
+    cure = f"{cure} (then about {after:.2g})"
     if after > before / 10:
         cure = "columns are nearly collinear, which scaling does not change: use Newton's method"
     return f"; the condition number of the Hessian is {before:.2g}, and gradient steps grow with it: {cure}"
