@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from suffice import TextClassifier
 from suffice.tables import TableModel
 
 TABLE = "a,b,c,day,note,n,size,y\n" + "".join(
@@ -126,6 +127,14 @@ def test_options_of_predict_import_no_slow_library(folder: Path, options: list[s
 def test_explain_imports_no_slow_library(folder: Path, model: str, rows: list[str]) -> None:
     allowed = {"pyarrow.compute"} if "a=1.5" in rows else set()  # to parse the cells
     assert not {*slow_imports(folder, "explain", model, *rows)} - allowed
+
+
+@pytest.mark.parametrize("command", [["predict", "texts.model", "document"], ["explain", "texts.model", "red house"]])
+@pytest.mark.parametrize("form", ["multinomial", "bernoulli"])
+def test_text_classifiers_of_counts_predict_without_scikit_learn(folder: Path, command: list[str], form: str) -> None:
+    (folder / "document").write_text("a green house")
+    TextClassifier(form).fit(["a red house", "a green tree", "no house"], ["x", "y", "y"]).save(folder / "texts.model")
+    assert not {*ESTIMATORS, "pandas"} & {*slow_imports(folder, "text", *command)}
 
 
 @pytest.mark.parametrize("model", ["nb", "gda", "gda-full", "linear"])

@@ -18,8 +18,9 @@ from safetensors.numpy import save
 
 import suffice
 from suffice import TextClassifier
-from suffice.store import StoreError, read, write
+from suffice.store import StoreError, read, restore, write
 from suffice.text import Features, HashedVocabulary
+from suffice.text.fitted import FittedText
 
 from .corpora import (
     DISCRIMINATIVE,
@@ -296,3 +297,20 @@ def test_a_damaged_file_is_refused(whole: bytes, tmp_path: Path) -> None:
             suffice.load(path)
     path.write_bytes(whole)
     assert suffice.load(path).predict(["money"]) == ["spam"]
+
+
+@pytest.mark.parametrize("form", GENERATIVE)
+@pytest.mark.parametrize("features", FEATURES)
+@pytest.mark.parametrize("vocabulary", VOCABULARIES)
+def test_files_are_read_without_the_estimator_to_the_same_predictions(
+    form: str, features: str, vocabulary: str, tmp_path: Path
+) -> None:
+    if form == "bernoulli" and vocabulary in ("hashed", "few names"):
+        pytest.skip("needs an exact vocabulary")
+    model = TextClassifier(form, features=FEATURES[features], vocabulary=VOCABULARIES[vocabulary], encoding="latin-1")
+    model.fit(SPAM, SPAM_CLASSES).save(tmp_path / "model")
+    fitted = restore(tmp_path / "model", read(tmp_path / "model"), FittedText)
+    texts = [*SPAM, "caf\xe9".encode("latin-1"), ""]
+    np.testing.assert_array_equal(fitted.predict_proba(texts), model.predict_proba(texts))
+    np.testing.assert_array_equal(fitted.classes_, model.classes_)
+    assert str(fitted.explain(texts[0])) == str(model.explain(texts[0]))

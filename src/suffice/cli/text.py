@@ -176,8 +176,17 @@ def _split(texts: Any) -> Any:
     return texts.split() if isinstance(texts, TextBuffer) else texts
 
 
-def _load_text_model(path: str) -> Any:
+def _load_text_model(path: str, estimator: bool = False) -> Any:
+    """Return the text classifier of a file; without the estimator if it only predicts, since that is slow to import."""
     check_file(path)
+    from suffice import store
+
+    if not estimator:
+        contents = store.read(path)
+        if contents.kind == "TextClassifier" and contents.statistics:  # regressions are fitted to their rows again
+            from suffice.text.fitted import FittedText
+
+            return store.restore(path, contents, FittedText)
     import suffice
     from suffice.tables import TableError
 
@@ -285,7 +294,7 @@ def update_text(model: str, documents: str, separator: str, forgetting: bool, ou
     """Add DOCUMENTS to MODEL, or subtract them."""
     from suffice.cli.output import say
 
-    fitted = _load_text_model(model)
+    fitted = _load_text_model(model, estimator=True)
     batches = _Batches(_open_documents(documents, separator))
     for texts, labels in batches:
         (fitted.forget if forgetting else fitted.partial_fit)(texts, labels)

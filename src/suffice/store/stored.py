@@ -7,13 +7,21 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import suffice
 from suffice.store.contents import Contents, StoreError
 from suffice.store.files import read, write
 
-S = TypeVar("S", bound="Stored")
+
+class Restorable(Protocol):
+    """A class that reads itself from the contents of a file."""
+
+    @classmethod
+    def _from_contents(cls, contents: Contents) -> Self: ...
+
+
+S = TypeVar("S", bound=Restorable)
 
 
 class Stored(ABC):

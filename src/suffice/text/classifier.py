@@ -35,8 +35,8 @@ from suffice.text.documents import batch_documents, decode_texts, is_utf8
 from suffice.text.event_models import naive_bayes
 from suffice.text.explanation import TextExplanation
 from suffice.text.features import resolve_features
-from suffice.text.naive_bayes import COUNTS_OCCURRENCES, DISCRIMINATIVE, GENERATIVE, WordModel
-from suffice.text.scorer import LinearScorer, explain_text, fit_scorer
+from suffice.text.naive_bayes import DISCRIMINATIVE, GENERATIVE, WordModel
+from suffice.text.scorer import LinearScorer, explain_text, fit_scorer, is_presence
 from suffice.text.sources import folder, labelled_batches, lines, open_source, read_documents
 from suffice.text.vocabulary import BaseVocabulary, resolve_vocabulary, strip_prefix
 from suffice.user_warnings import warn_user
@@ -203,8 +203,7 @@ class TextClassifier(SummedClassifier):
 
     def _is_presence(self, name: TextModelName) -> bool:
         """Whether a word counts once in a document."""
-        presence = self._params.presence
-        return name not in COUNTS_OCCURRENCES if presence is None else bool(presence)
+        return is_presence(name, self._params.presence)
 
     # Learning: see SummedClassifier for partial_fit, forget and +.
 

@@ -23,7 +23,7 @@ from suffice.statistics.base import FloatArray
 from suffice.text import DocumentCounts, Documents, Features, Vocabulary
 from suffice.text.count_matrix import count_features
 from suffice.text.explanation import TextExplanation
-from suffice.text.naive_bayes import WordModel, estimate_words
+from suffice.text.naive_bayes import COUNTS_OCCURRENCES, WordModel, estimate_words
 from suffice.text.smoothing import choose_smoothing
 from suffice.text.vocabulary import BaseVocabulary, Index
 from suffice.text.word_scores import score_words
@@ -170,6 +170,17 @@ def fit_scorer(
     if isinstance(statistics, DocumentCounts):
         return _fit_generative(statistics, name, presence, params, engine)
     return _fit_discriminative(statistics, name, presence, params, engine)
+
+
+def is_presence(name: TextModelName, given: bool | None) -> bool:
+    """Whether a word counts once in a document, by the parameter ``presence``, or the model's default.
+
+    Examples
+    --------
+    >>> is_presence("multinomial", None), is_presence("bernoulli", None)
+    (False, True)
+    """
+    return name not in COUNTS_OCCURRENCES if given is None else bool(given)
 
 
 def _select_columns(statistics: DocumentCounts | DocumentRows, params: Any) -> Index:
