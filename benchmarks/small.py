@@ -60,7 +60,6 @@ def estimators() -> Iterator[tuple[str, Any, Any, Any, Any]]:
     yield "ElasticNetCV", suffice.ElasticNetCV(), linear_model.ElasticNetCV(), x, numbers
     folds = linear_model.LogisticRegressionCV(l1_ratios=(0,), use_legacy_attributes=False)
     yield "LogisticRegressionCV", suffice.LogisticRegressionCV(), folds, x, two
-    yield "SoftmaxRegression", suffice.SoftmaxRegression(C=1.0), linear_model.LogisticRegression(), x, three
     yield "LogisticRegression", suffice.LogisticRegression(), linear_model.LogisticRegression(), x, two
     yield "LogisticRegression of 3 classes", suffice.LogisticRegression(), linear_model.LogisticRegression(), x, three
     yield "PoissonRegressor", suffice.PoissonRegressor(), linear_model.PoissonRegressor(), x, events
