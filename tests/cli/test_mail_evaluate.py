@@ -175,6 +175,9 @@ def test_a_filter_is_compared_with_another_one(corpus, tmp_path):
     assert differences(corpus / "index", "--filter", many, "--against", many)["log loss"]["difference"] == 0
     alone = measures(done("mail", "evaluate", corpus / "index", "--filter", many, "--json").json)
     assert alone["sm%: spam not filed"] == pytest.approx(found["spam missed, %"]["second"])
+    printed = done("mail", "evaluate", corpus / "index", "--filter", many).out
+    assert f"judged by {many}, which learned none" in " ".join(printed.split())
+    assert "learning curve" not in printed
     assert many.read_bytes() == before
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from suffice.mail.errors import MailError
 from suffice.mail.filter import LearnCounts, MailFilter
 
-#: Number of messages that the corpora count as. Of 100, 400 and all, measured on Enron 2 and 3 above the other two,
-#: 100 loses the least ham, and finds as much spam within 5 %.
+#: Number of messages that the corpora count as. On three Enron sets, each above the other two, 400 lose more ham than
+#: 100 in most rows, and find at most 1.3 % more spam.
 WEIGHT = 100.0
 
 

@@ -157,10 +157,12 @@ def evaluate_command(
             else:
                 outcome = evaluate_online(corpus, train=train, cuts=cuts)
             more = _evaluate_shuffles(corpus, shuffles or 0, train, cuts)
+    online = folds is None and path is None
     if as_json:
-        write_json(_as_dict(counts, outcome, more, folds, skipped))
+        write_json(_as_dict(counts, outcome, more, online, skipped))
     else:
-        _print(counts, outcome, more, folds, skipped, quiet)
+        how = f"cross-validated in {folds} folds" if folds else f"judged by {path}, which learned none"
+        _print(counts, outcome, more, online, "each judged, then learned" if online else how, skipped, quiet)
     _plot(outcome, plot, calibration)
 
 
@@ -251,13 +253,13 @@ def _evaluate_shuffles(corpus: Corpus, count: int, train: Any, cuts: tuple[float
     return [evaluate_online(corpus, order, train=train, cuts=cuts) for order in orders]
 
 
-def _measures(outcome: Outcome, folds: int | None) -> list[tuple[str, float, tuple[float, float] | None]]:
+def _measures(outcome: Outcome, online: bool) -> list[tuple[str, float, tuple[float, float] | None]]:
     """Return the name, value and confidence interval of each measure."""
     rows: list[tuple[str, float, tuple[float, float] | None]] = [
         ("(1-ROCA)%", outcome.roca, outcome.interval("roca")),
     ]
     for k in _AFTER:
-        if folds is None and len(outcome) > k + 100:
+        if online and len(outcome) > k + 100:
             rest = outcome.after(k)
             rows.append((f"(1-ROCA)% after the first {k:,}", rest.roca, rest.interval("roca")))
     unsure = outcome.unsure_share
@@ -273,10 +275,10 @@ def _measures(outcome: Outcome, folds: int | None) -> list[tuple[str, float, tup
     ]
 
 
-def _spread(more: list[Outcome], folds: int | None) -> list[tuple[float, float]]:
+def _spread(more: list[Outcome], online: bool) -> list[tuple[float, float]]:
     import numpy as np
 
-    values = np.array([[value for _, value, _ in _measures(each, folds)] for each in more])
+    values = np.array([[value for _, value, _ in _measures(each, online)] for each in more])
     return [
         (float(mean), float(sd)) for mean, sd in zip(values.mean(0), values.std(0, ddof=len(more) > 1), strict=True)
     ]
@@ -286,23 +288,23 @@ def _print(
     counts: dict[str, int],
     outcome: Outcome,
     more: list[Outcome],
-    folds: int | None,
+    online: bool,
+    how: str,
     skipped: list[Skipped],
     quiet: bool,
 ) -> None:
     from suffice.cli.output import counted, print_line, show_table
 
-    how = f"cross-validated in {folds} folds" if folds else "each judged, then learned"
     parts = ", ".join(f"{count:,} {name}" for name, count in counts.items())
     print_line(f"{counted(len(outcome), 'message')} ({parts}), {how}")
     rows = [
         [name, f"{value:.4g}", f"{interval[0]:.3g} to {interval[1]:.3g}" if interval else ""]
-        for name, value, interval in _measures(outcome, folds)
+        for name, value, interval in _measures(outcome, online)
     ]
     columns = ["", "this order" if more else "", "95 % interval"]
     if more:
         columns.append(f"mean of {counted(len(more), 'shuffle')}")
-        rows = [[*row, f"{mean:.4g} ± {sd:.2g}"] for row, (mean, sd) in zip(rows, _spread(more, folds), strict=True)]
+        rows = [[*row, f"{mean:.4g} ± {sd:.2g}"] for row, (mean, sd) in zip(rows, _spread(more, online), strict=True)]
     show_table(columns, rows)
     found = outcome.calibration_curve(10)
     print_line()
@@ -311,7 +313,7 @@ def _print(
         [[f"{p:.3f}", f"{o:.3f}", int(n)] for p, o, n in zip(*found, strict=True)],
         "calibration",
     )
-    if folds is None:
+    if online:
         curve = outcome.learning_curve(
             [k for k in (50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000) if k < len(outcome)]
         )
@@ -334,13 +336,13 @@ def _skipped_dict(skipped: list[Skipped]) -> dict[str, Any]:
 
 
 def _as_dict(
-    counts: dict[str, int], outcome: Outcome, more: list[Outcome], folds: int | None, skipped: list[Skipped]
+    counts: dict[str, int], outcome: Outcome, more: list[Outcome], online: bool, skipped: list[Skipped]
 ) -> dict[str, Any]:
     found: dict[str, Any] = {
         "messages": len(outcome),
         "classes": counts,
         "measures": [
-            {"what": name, "value": value, "interval": interval} for name, value, interval in _measures(outcome, folds)
+            {"what": name, "value": value, "interval": interval} for name, value, interval in _measures(outcome, online)
         ],
         "reliability": [
             {"said": float(p), "was_spam": float(o), "messages": int(n)}
@@ -349,9 +351,9 @@ def _as_dict(
         **_skipped_dict(skipped),
     }
     if more:
-        names = [name for name, _, _ in _measures(outcome, folds)]
+        names, spread = [name for name, _, _ in _measures(outcome, online)], _spread(more, online)
         found["shuffles"] = [
-            {"what": name, "mean": mean, "sd": sd} for name, (mean, sd) in zip(names, _spread(more, folds), strict=True)
+            {"what": name, "mean": mean, "sd": sd} for name, (mean, sd) in zip(names, spread, strict=True)
         ]
     return found
 
