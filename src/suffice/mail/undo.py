@@ -56,14 +56,18 @@ def _undo(box: SortableMailbox, ledger: StoredLedger, moves: list[Move], result:
         result.missing += len(moves)
         return
     here = {entry.key: entry for entry in folder.entries() if "T" not in entry.flags}
-    keys = {name: key for key, name in ledger.known_files(target).items() if name and key in here}
-    found = {}
+    named = {move.moved for move in moves}
+    others: dict[str, list[str]] = {}  # keys by identity, of which equal messages have several
+    for key, name in ledger.known_files(target).items():
+        if name and key in here and key not in named:
+            others.setdefault(name, []).append(key)
+    found: dict[str, Move] = {}
     for move in moves:
-        key = move.moved if move.moved in here else keys.get(move.identity)
-        if key is None:
-            result.missing += 1
+        keys = [move.moved] if move.moved in here else others.get(move.identity)
+        if keys:
+            found[keys.pop()] = move
         else:
-            found[key] = move
+            result.missing += 1
     if dry_run:
         result.restored += len(found)
         return

@@ -307,13 +307,17 @@ def test_undo_moves_back_what_the_last_run_moved(ann: User, mine: Path) -> None:
     )
 
 
-def test_undo_finds_messages_without_their_uids(new_user: Callable[..., User], mine: Path) -> None:
-    user = new_user(*PLAIN)
-    user.deliver(spam(1), spam(2))
+@pytest.mark.parametrize("extensions", [("MOVE",), PLAIN], ids=["move", "no uidplus"])
+def test_undo_finds_messages_without_their_uids(
+    new_user: Callable[..., User], mine: Path, extensions: tuple[str, ...]
+) -> None:
+    user = new_user(*extensions)
+    given = [spam(1), spam(2), spam(2)]
+    user.deliver(*given)
     sort(user, mine)
-    assert sort(user, mine, "--undo", "LAST")["restored"] == 2
+    assert sort(user, mine, "--undo", "LAST")["restored"] == 3
     assert user.texts("Junk", "UNDELETED") == []
-    assert user.texts("INBOX", "UNDELETED") == [spam(1), spam(2)]
+    assert user.texts("INBOX", "UNDELETED") == given
 
 
 def test_the_first_run_asks_before_it_moves_more_than_ten(ann: User, mine: Path) -> None:
