@@ -329,7 +329,7 @@ def test_a_file_of_several_classes_has_three_bytes_a_value(tmp_path: Path) -> No
     x, y = make_classification(2000, 8, n_informative=6, n_classes=5, random_state=0)
     model = AdditiveClassifier(folds=2).fit(x, y)
     assert model.solution_.pairs > 0
-    assert max(len(term.labels[0]) for term in model.terms_) <= 66
+    assert max(len(term.labels[0]) for term in model.terms_) <= 2 + 640 // 5
     model.save(tmp_path / "model")
     values = sum(term.values.size for term in model.terms_)
     edges = sum(len(term.edges[0]) for term in model.terms_ if len(term.columns) == 1 and term.edges[0] is not None)

@@ -26,8 +26,9 @@ from suffice.statistics.base import FloatArray
 #: Families of regressions, by the power of the variance function of Tweedie's; those but the first have a log link.
 POWERS = {"gaussian": 0.0, "poisson": 1.0, "gamma": 2.0, "inverse_gaussian": 3.0}
 
-#: Most bins of a column by default, of more than two classes and this many rows.
-MOST_BINS_OF_CLASSES, MANY_ROWS = 64, 1000
+#: Most values of a column by default, of more than two classes and this many rows: each bin has one for every class.
+#: Of many classes, a column has so many bins nevertheless.
+MOST_VALUES, FEWEST_BINS, MANY_ROWS = 640, 64, 1000
 
 
 class EncodedRows(NamedTuple):
@@ -126,7 +127,8 @@ def _fit(
 def _widen_all(columns: Sequence[ColumnBins], rows: BinnedRows) -> tuple[list[ColumnBins], BinnedRows]:
     """Return wider bins, and rows in these: each class has a value for every bin."""
     counts = [np.bincount(column, minlength=256) for column in rows.bins]
-    wider = [widen_bins(*each, MOST_BINS_OF_CLASSES) for each in zip(columns, counts, strict=True)]
+    most = max(MOST_VALUES // rows.predictors, FEWEST_BINS)
+    wider = [widen_bins(*each, most) for each in zip(columns, counts, strict=True)]
     tables = [table for _, table in wider]
     binned = np.ascontiguousarray([table[b] for table, b in zip(tables, rows.bins, strict=True)])
     return [bins for bins, _ in wider], replace(rows, bins=binned)

@@ -383,8 +383,8 @@ class AdditiveClassifier(ClassifierMixin, AdditiveModel):  # type: ignore[misc]
     interactions
         ``"auto"``; the largest number of pairs, 0 for none; or a list of pairs of columns.
     max_bins
-        Most bins of a column, 2 to 254, besides those of missing cells and other levels; None for 254, or 64 of numbers
-        if there are more than two classes and 1,000 rows.
+        Most bins of a column, 2 to 254, besides those of missing cells and other levels; None for 254, or, of numbers
+        if there are k > 2 classes and 1,000 rows, 640 / k, but not less than 64.
     monotone
         By column: 1 if the log-odds of the second class must rise with it, -1 if they must fall. Such columns are in no
         pair. Two classes only.
