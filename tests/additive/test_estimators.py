@@ -232,6 +232,24 @@ def test_a_pair_is_found_though_columns_alone_leave_a_small_loss() -> None:
     assert log_loss(y[1::2], model.predict_proba(cells[1::2].astype(str))) < 5e-4
 
 
+def test_columns_that_say_the_same_share_their_effect_in_any_order() -> None:
+    rng = np.random.default_rng(0)
+    common = rng.normal(size=1500)
+    x = pd.DataFrame({name: common + 0.1 * rng.normal(size=1500) for name in "ab"})
+    y = x["a"] + x["b"] + rng.normal(size=1500)
+    for columns in (["a", "b"], ["b", "a"]):
+        model = AdditiveRegressor(interactions=0).fit(x[columns], y)
+        one, two = (model.term(name).importance for name in "ab")
+        assert 0.9 < one / two < 1.1
+
+
+def test_no_pairs_are_sought_where_columns_alone_are_certain() -> None:
+    cells = np.random.default_rng(0).integers(0, 4, (2000, 5)).astype(str)
+    model = AdditiveClassifier().fit(cells, cells[:, 0] == "1")
+    assert model.solution_.reason == "columns alone are certain of the held-out rows"
+    assert all(len(term.columns) == 1 for term in model.terms_)
+
+
 @pytest.mark.parametrize("family", ["gamma", "inverse_gaussian"])
 def test_the_unit_of_positive_targets_does_not_matter(family: str) -> None:
     rng = np.random.default_rng(0)

@@ -818,7 +818,8 @@ ADDITIVE = [
         with_offset,
         y="counts",
         refuses={**NOT_SUMMED, **NO_SPARSE},
-        differs=FOLDED,
+        # Here the folds of the parts choose the same terms and penalties.
+        differs={law: FOLDED[law] for law in ("order_of_rows", "weights_are_repetitions", "order_of_columns")},
     ),
 ]
 

@@ -270,6 +270,30 @@ class Backfit:
         """Return the values of a term, (cells, t)."""
         return self.values[self.first[term] : self.first[term + 1]]
 
+    def begin(self, first: int) -> None:
+        """Start the terms from this one on, which have no values, all at once.
+
+        Each is fitted without the others, and all are multiplied by the factor that fits best, one for each predictor.
+        So columns that say the same have equal shares of an effect: fitted one after the other, the first would have
+        most of it.
+        """
+        before = self.scores.copy()
+        gradient, curvature = self.rows.gradients(before)
+        sums = [self._sums(-1, at) for at in range(first, len(self.terms))]
+        for at, found in enumerate(sums, start=first):
+            cells = slice(self.first[at], self.first[at + 1])
+            values, change = self.values[cells], self._change[cells]
+            _native.additive.smooth(
+                self._native, at, *found, self.penalties[at], False, values, change, None, None, None
+            )
+            self._move_term(at, change)
+        direction = self.scores - before
+        direction[self.held.begin : self.held.end] = 0.0
+        slope, bend = (gradient * direction).sum(axis=0), (curvature * direction**2).sum(axis=0)
+        factor = np.clip(np.divide(slope, bend, where=bend > 0, out=np.zeros_like(bend)), 0.0, 1.0)  # (t,)
+        self.values[self.first[first] :] *= factor
+        self.scores = before + (self.scores - before) * factor
+
     def cycle(self, learn: bool, variances: bool = False) -> None:
         """Fit every term once; with ``learn``, then estimate the penalty of each from its values.
 

@@ -51,6 +51,8 @@ GROUPS, GROUPS_OF_CLASSES = (1.3, 4, 32), (0.42, 8, 12)
 MOST_COLUMNS = 100
 #: With interactions="auto", most pairs: this many per column, and in all.
 PAIRS_PER_COLUMN, MOST_PAIRS = 4, 200
+#: Pairs are not sought if the sum of the losses of all held-out rows is below this, what AIC takes for one parameter.
+CERTAIN = 1.0
 #: Added to the curvature of cells when pairs are ranked: cells of few rows say little.
 RANKING_RIDGE = 1.0
 
@@ -141,19 +143,15 @@ def choose_and_fit(
         fits = [Backfit(sample, [CONSTANT, *mains], held) for held in [*edges, NOTHING]]
         for fit in fits:
             _start(fit)
+        workers.map(lambda fit: fit.begin(1), fits)
         main_loss = fit_folds(fits, CYCLES, HALVINGS, workers)
-        candidates = _candidates(sample, fits, bins, counts, columns, monotone, interactions, workers)
-        solution = AdditiveSolution(
-            len(sample),
-            len(edges),
-            main_loss / len(_tested_rows(fits)),
-            None,
-            None,
-            0,
-            0,
-            0.0,
-            "no pairs of columns to try",
-        )
+        reason, candidates = "no pairs of columns to try", []
+        if interactions == "auto" and _has_classes(sample) and main_loss < CERTAIN:
+            reason = "columns alone are certain of the held-out rows"
+        else:
+            candidates = _candidates(sample, fits, bins, counts, columns, monotone, interactions, workers)
+        mean_loss = main_loss / len(_tested_rows(fits))
+        solution = AdditiveSolution(len(sample), len(edges), mean_loss, None, None, 0, 0, 0.0, reason)
         if candidates:
             fits, solution = _with_pairs(fits, candidates, solution, workers, isinstance(interactions, str | int))
         fits, solution = _with_lines(fits, bins, counts, solution, workers)
@@ -318,6 +316,7 @@ def _with_pairs(
     rows, mains = _tested_rows(fits), len(fits[0].terms)
     before = rows.losses(held_scores(fits))
     extended = [fit.extended(candidates) for fit in fits]
+    workers.map(lambda fit: fit.begin(mains), extended)
     fit_folds(extended, PAIR_CYCLES, HALVINGS, workers)
     after = rows.losses(held_scores(extended))
     gain, error = _mean_and_error(rows, before - after)
