@@ -32,7 +32,7 @@ MOST_VALUES, FEWEST_BINS, MANY_ROWS = 640, 64, 1000
 
 
 class EncodedRows(NamedTuple):
-    """Rows in bins, (d, n), with what they predict, their weights and offsets, (n,); those of weight 0 are left out.
+    """Rows in bins, (d, n), with what they predict, their weights and offsets, (n,).
 
     Groups and times of rows tell which are held out together.
     """
@@ -110,7 +110,10 @@ def _fit(
     """Fit terms to the rows; the predictor is then multiplied by a scale, and a centre added."""
     bins, target, weight, offset, group, time = encoded
     target = np.ascontiguousarray(target, dtype=np.float64)
-    rows, copies = merge_copies(BinnedRows(bins, target, weight, offset, group=group, time=time, **family))
+    rows = BinnedRows(bins, target, weight, offset, group=group, time=time, **family)
+    if weight is not None and not weight.all():  # what is held out, or counted, is rows that weigh
+        rows = rows.take(np.flatnonzero(weight))
+    rows, copies = merge_copies(rows)
     if widen and rows.predictors > 1 and len(rows) >= MANY_ROWS:
         columns, rows = _widen_all(columns, rows)
     if rows.weight is not None:  # penalties are estimated per row: the unit of the weights must not matter
