@@ -61,6 +61,8 @@ def estimators() -> Iterator[tuple[str, Any, Any, Any, Any]]:
     folds = linear_model.LogisticRegressionCV(l1_ratios=(0,), use_legacy_attributes=False)
     yield "LogisticRegressionCV", suffice.LogisticRegressionCV(), folds, x, two
     yield "LogisticRegression", suffice.LogisticRegression(), linear_model.LogisticRegression(), x, two
+    lasso = linear_model.LogisticRegression(l1_ratio=1.0, solver="saga")  # stops at 1e-4, ours at the minimum
+    yield "LogisticRegression with l1", suffice.LogisticRegression(C=1.0, l1_ratio=1.0), lasso, x, two
     yield "LogisticRegression of 3 classes", suffice.LogisticRegression(), linear_model.LogisticRegression(), x, three
     yield "PoissonRegressor", suffice.PoissonRegressor(), linear_model.PoissonRegressor(), x, events
     yield "GammaRegressor", suffice.GammaRegressor(), linear_model.GammaRegressor(), x, positive
