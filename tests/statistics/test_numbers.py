@@ -108,6 +108,19 @@ def test_digits_lost_bounds_the_error():
         assert lost == pytest.approx(2 * np.log10(size), abs=1.5)
 
 
+@pytest.mark.parametrize("value", [1.0, 1e6, 3e-7])
+def test_heavy_rows_merged_into_a_light_one_can_be_taken_out_again(value):
+    """The mean of all is far smaller than that of the light row, at whose size it was rounded."""
+    light, heavy = (
+        ENGINE.accumulate(DiagonalMoments.over(ONE), Batch(np.array([[cell]]), weight=np.array([weight])))
+        for cell, weight in ((value, 0.015625), (0.0, 4.5))
+    )
+    left, lost, _ = (light + heavy).remove(heavy, digits_allowed=np.inf)
+    assert left.weight == light.weight
+    np.testing.assert_allclose(left.mean, light.mean, rtol=1e-12)
+    assert float(left.spread[0, 0]) <= 10 ** (lost - 15) * value**2
+
+
 @pytest.mark.parametrize("kind", [DiagonalMoments, TiedMoments, FullMoments])
 @pytest.mark.parametrize("seed", range(4))
 def test_rows_with_the_only_cells_of_a_class_that_are_not_0_are_forgotten(kind, seed):
