@@ -30,8 +30,9 @@ class Letter(NamedTuple):
 
 def count(letters: list[Letter], threads: int = 1, labels: Labels = CLASSES, **counting: Any) -> DocumentCounts:
     """Return the counts of some documents, events and presences unless said otherwise."""
+    lower = counting.get("features", Features()).lowers
     batch = Batch(
-        Documents([letter.text for letter in letters]),
+        Documents([letter.text for letter in letters], lower),
         np.array([letter.code for letter in letters], dtype=np.int64),
         np.array([letter.weight for letter in letters], dtype=np.float64),
     )
