@@ -176,7 +176,8 @@ class ClassMoments(Statistics):
         left = left._with(mean=mean, spread=before - gone - between)
         # What rounding may have done to the squares: to their terms, and to the means between which they are taken. The
         # mean of the whole was rounded at the size of the means that it was merged from, which may be far larger.
-        blur = EPSILON * (np.abs(whole.mean) + np.abs(part.mean) + np.abs(mean)) * growth * (share > 0)
+        rounded = np.maximum(np.abs(whole.mean) + np.abs(part.mean), np.abs(mean))
+        blur = EPSILON * rounded * growth * (share > 0)
         doubt = self._collected(behind * share * blur * (2 * np.abs(apart) + blur))
         doubt = doubt + EPSILON * self._variances(before + gone + between)
         check_squares(self._variances(before), self._variances(left.spread), doubt, whole.weight)
