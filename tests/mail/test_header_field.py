@@ -51,6 +51,20 @@ def test_a_field_of_the_sender_is_replaced(forged, newline):
     assert set_header_field(forgery, None) == message(b"X-Last: 1")
 
 
+@pytest.mark.parametrize(
+    ("forged", "left"),
+    [
+        (b"Subject: x\rX-Suffice: ham\nTo: y\n\nbody", b"Subject: x\nTo: y\n\nbody"),
+        (b"Subject: x\rX-Suffice: ham\r\nTo: y\r\n\r\n", b"Subject: x\r\nTo: y\r\n\r\n"),
+        (b"Subject: x\rX-Suffice: a\rx-suffice: b\n p=1\nTo: y\n\n", b"Subject: x\nTo: y\n\n"),
+        (b"Subject: x\rX-Suffice: ham\rTo: y\r\rbody", b"Subject: x\rTo: y\r\rbody"),
+    ],
+)
+def test_a_carriage_return_alone_before_a_field_is_removed_with_it(forged, left):
+    """Programs for which it ends no line would read the field after it as part of the one before."""
+    assert set_header_field(forged, None) == left
+
+
 @for_each("name", HOSTILE)
 def test_bad_mail_gets_one_field_and_no_other_change(name):
     raw = bad_mail(name)

@@ -17,9 +17,11 @@ _SENT = re.compile(rb"^(?:from|date|subject):[^\r\n]*", re.IGNORECASE | re.MULTI
 #: Continuation lines at the top that continue no field, and would continue ours.
 _CONTINUATIONS = re.compile(rb"(?:[ \t][^\r\n]*(?:\r\n|\n|\r|\Z))*")
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\n|\r|\Z)")
-#: A header field of this filter, with its continuation lines.
+#: A header field of this filter, with its continuation lines. A CR alone before it is part of it, and its own line end
+#: then is not: most programs take that CR for a character of the line before, which would swallow the field after.
+_FIELD_LINES = rb"x-suffice[!-9;-~]*[ \t]*:[^\r\n]*(?:(?:\r\n|\n|\r)[ \t][^\r\n]*)*"
 _OWN_FIELD = re.compile(
-    rb"(?<![^\r\n])x-suffice[!-9;-~]*[ \t]*:[^\r\n]*(?:(?:\r\n|\n|\r)[ \t][^\r\n]*)*(?:\r\n|\n|\r|\Z)", re.IGNORECASE
+    rb"\r%b(?=[\r\n]|\Z)|(?<![^\r\n])%b(?:\r\n|\n|\r|\Z)" % (_FIELD_LINES, _FIELD_LINES), re.IGNORECASE
 )
 #: Characters that a field's value must not contain.
 _NOT_PRINTABLE = re.compile(r"[^!-~]+")
