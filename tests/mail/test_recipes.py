@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import re
 import shutil
 import subprocess
@@ -121,6 +122,19 @@ def test_maildrop_without_the_exception_defers_the_message(home, new):
     file.write_text(text)
     assert home.run("maildrop", file, message=new["ham"][0]).returncode == os.EX_TEMPFAIL
     assert home.folder() == []
+
+
+@pytest.mark.needs("root", "maildrop")
+def test_maildrop_filters_the_mail_of_a_user_without_a_login_shell(learned, new):
+    user = next(each for each in pwd.getpwall() if each.pw_uid and each.pw_shell.endswith(("nologin", "false")))
+    with tempfile.TemporaryDirectory() as place:  # other users cannot read pytest's folders
+        home = Home(Path(place, "home"), learned)
+        executable(home.command, "#!/bin/sh\necho 'X-Suffice: spam; p=1.0000; log-odds=9.00'\nexec cat\n")
+        file = home.rules("~/.mailfilter")
+        for path in (Path(place), *Path(place).rglob("*")):
+            os.chown(path, user.pw_uid, user.pw_gid)
+        home.run("maildrop", file, message=new["ham"][0], user=user.pw_uid)
+        assert len(home.folder(".Junk")) == 1
 
 
 @pytest.mark.parametrize("deliver", DELIVERY)

@@ -86,10 +86,20 @@ class Home:
         file.chmod(0o600)
         return file
 
-    def run(self, *command: str | Path, message: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        """Run a command in this home folder."""
+    def run(
+        self, *command: str | Path, message: bytes = b"", user: int | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Run a command in this home folder, as another user if one is given."""
         return subprocess.run(
-            command, input=message, env=self.environment, cwd=self.path, capture_output=True, timeout=60, check=False
+            command,
+            input=message,
+            env=self.environment,
+            cwd=self.path,
+            capture_output=True,
+            timeout=60,
+            check=False,
+            user=user,
+            extra_groups=None if user is None else (),
         )
 
     def marked(self, message: bytes) -> bytes:
