@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from suffice.mail.errors import MailError
 from suffice.mail.imap.address import ImapAddress
 from suffice.mail.imap.credentials import Credentials
-from suffice.mail.imap.errors import ConnectionLostError, LoginError, RequestError
+from suffice.mail.imap.errors import CertificateError, ConnectionLostError, LoginError, RequestError
 
 #: Seconds to connect, and to wait for an answer.
 CONNECT_TIMEOUT, READ_TIMEOUT = 20, 120
@@ -59,7 +59,7 @@ class ImapConnection:
     LoginError
         If the password is refused.
     ConnectionLostError
-        If there is no connection, or its certificate is not valid.
+        If there is no connection; CertificateError if the server's certificate is not valid or not trusted.
     """
 
     def __init__(self, address: ImapAddress, credentials: Credentials, ca_file: str | None = None) -> None:
@@ -105,6 +105,8 @@ class ImapConnection:
                 self.call(lambda: client.starttls(context))
             except (ConnectionLostError, OSError) as error:
                 _shut_down(client)
+                if isinstance(error, CertificateError):
+                    raise
                 why = f"{address.host} does not encrypt by STARTTLS ({error}): write imaps:// instead of imap://"
                 raise ConnectionLostError(why) from None
         return client
@@ -127,7 +129,7 @@ class ImapConnection:
             why = f"{host} refuses connections to port {port}: check name and port, and whether the server runs"
             raise ConnectionLostError(why) from None
         except ssl.SSLCertVerificationError as error:
-            raise ConnectionLostError(
+            raise CertificateError(
                 f"the certificate of {host} is not valid ({error.verify_message}): check the name, or use --ca-file"
             ) from None
         except IMAPClientReadOnlyError:

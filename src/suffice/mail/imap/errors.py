@@ -7,6 +7,10 @@ class ConnectionLostError(Exception):
     """The connection to the server failed or ended; a new one may work."""
 
 
+class CertificateError(ConnectionLostError):
+    """The server's certificate is not valid, or not trusted."""
+
+
 class LoginError(Exception):
     """The server or the user's command for the password refused the login."""
 
