@@ -181,7 +181,7 @@ def test_watch_opens_a_replaced_filter_again(tmp_path, mine, fate):
         else:
             wait_for(lambda: any((place / ".Junk").glob("*/3.host*")), watcher)
             watcher.send_signal(signal.SIGINT)
-            watcher.wait(timeout=20)
+            assert watcher.wait(timeout=20) == 130
             with MailFilter(mine) as now:
                 known = now.store().query("SELECT COUNT(*) FROM filed")[0][0]
             assert known > 0, "the ledger is in the file at that path"

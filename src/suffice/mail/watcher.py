@@ -33,8 +33,8 @@ def watch_folders(
 ) -> None:
     """Call a function now, and again whenever messages arrive in Maildirs or are moved.
 
-    It returns on SIGINT or SIGTERM, after the current call; a second signal has its usual effect. An exception of the
-    function is raised. Folders can be created, removed and replaced meanwhile.
+    It ends on SIGTERM, and on SIGINT with KeyboardInterrupt, after the current call; a second signal has its usual
+    effect. An exception of the function is raised. Folders can be created, removed and replaced meanwhile.
 
     Parameters
     ----------
@@ -151,8 +151,9 @@ def _is_recent(snapshot: Snapshot) -> bool:
 
 @contextmanager
 def stop_on_signals() -> Iterator[Event]:
-    """Yield an event that the first SIGINT or SIGTERM sets."""
+    """Yield an event that the first SIGINT or SIGTERM sets; raise KeyboardInterrupt at the end if it was SIGINT."""
     stop = Event()
+    received: list[int] = []
     handlers: dict[int, Any] = {}
 
     def restore() -> None:
@@ -161,6 +162,7 @@ def stop_on_signals() -> Iterator[Event]:
 
     def handle(number: int, frame: FrameType | None) -> None:
         restore()
+        received.append(number)
         stop.set()
 
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -172,3 +174,5 @@ def stop_on_signals() -> Iterator[Event]:
         yield stop
     finally:
         restore()
+    if signal.SIGINT in received:
+        raise KeyboardInterrupt

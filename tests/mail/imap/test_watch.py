@@ -77,12 +77,15 @@ def test_mail_is_sorted_and_moves_are_learned_as_they_happen(
     assert user.texts("INBOX", "UNDELETED") == sorted([spam(1), ham(2)])
 
 
-def test_a_move_to_a_folder_that_is_new_is_learned(ann: User, mine: Path) -> None:
+def test_a_move_to_a_folder_that_is_new_is_learned_until_an_interrupt(ann: User, mine: Path) -> None:
     ann.deliver(spam(1))
-    with watching(ann, mine):
+    with watching(ann, mine) as process:
         wait_for(ann, "Junk", spam(1))
         ann.move(spam(1), "Junk", "Friends")
         wait_until_learned(mine, spam(1), "ham")
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert (process.returncode, err.partition(":")[0]) == (130, "interrupted")
 
 
 def test_a_connection_is_opened_again_after_a_restart_of_the_server(mine: Path) -> None:

@@ -27,6 +27,7 @@ def watch_imap_folder(
 ) -> None:
     """Call a function now, and again whenever the folder of a connection changes, until SIGINT or SIGTERM.
 
+    SIGTERM ends it, SIGINT with KeyboardInterrupt, both after the current call.
     The first connection must succeed. Later, after an error of the connection or the server, a new one is opened, after
     a delay that doubles with each failure, is at most :data:`LONGEST_DELAY` seconds, and varies by chance.
 
