@@ -118,6 +118,29 @@ def test_doctor_remarks_on_old_training(mine, monkeypatch):
     assert "nothing was learned since" in remark.what
 
 
+@pytest.mark.parametrize("half_life", [0.0, 90.0])
+def test_doctor_names_a_clock_that_is_years_ahead(mine, monkeypatch, half_life):
+    now = 20_000 * DAY
+    monkeypatch.setattr(time, "time", lambda: now)
+    train(mine, 40, 40)
+    change_settings(mine, half_life=half_life)
+
+    def clock() -> list[str]:
+        return [each.what for each in diagnose(mine) if "the clock" in each.what]
+
+    now += 700 * DAY
+    assert clock() == []  # a pause
+    now += 3650 * DAY
+    ahead = "by the clock it is 2036-09-01, and nothing was learned from 2024-10-04 to 2036-09-01"
+    assert [each.startswith(ahead) for each in clock()] == [True]
+    mine.learn(message("ahead"), "ham")
+    assert "to 2036-09-01: the clock may be years ahead" in clock()[0]
+    now = 20_001 * DAY
+    assert "in the future: the clock was wrong" in clock()[0]
+    mine.learn(message("right again"), "ham")
+    assert clock() == []
+
+
 def test_doctor_remarks_on_a_rare_class(mine):
     train(mine, 200, 4100)
     assert status(mine).ready

@@ -6,6 +6,7 @@ import os
 import stat
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +20,8 @@ from suffice.mail.verdict import ENOUGH, MIN_MESSAGES, is_ready, missing_message
 SINGLE_TOKEN_CUT = 0.75
 #: Days without learning after which the diagnosis remarks on it.
 STALE_DAYS = 60
+#: Days between two dates of learning from which the clock may be ahead: few users pause for two years.
+AHEAD_DAYS = 730
 
 
 @dataclass(frozen=True)
@@ -177,6 +180,27 @@ def _check_features(mail: MailFilter, store: Store) -> list[Finding]:
     return [Finding("remark", text, cure)]
 
 
+def _check_clock(store: Store, last: int | None) -> list[Finding]:
+    """Return a finding if the clock was, or may be, ahead: by the last day of learning, and the days before it."""
+    if last is None:
+        return []
+    now = today()
+    lost = "; earlier messages have up to half the weight that they should" if store.settings().half_life else ""
+    if last > now + 1:
+        text = f"the last learning has the date {_date(last)}, in the future: the clock was wrong{lost}"
+        return [Finding("remark", text, "check the clock; the date is corrected by the next learning")]
+    learned = store.query("SELECT DISTINCT day FROM learned WHERE day BETWEEN 0 AND ?", now)
+    days = sorted({last, now, *(day for (day,) in learned)})
+    for before, after in pairwise(days):
+        if after - before > AHEAD_DAYS and now - after < 365:  # later, it is no news
+            text = (
+                f"by the clock it is {_date(now)}, and nothing was learned from {_date(before)} to {_date(after)}: "
+                f"the clock may be years ahead{lost and f'; if so, {lost[2:]}'}"
+            )
+            return [Finding("remark", text, "set the clock if that is not the date of today")]
+    return []
+
+
 def _check_content(mail: MailFilter) -> list[Finding]:
     known = status(mail)
     counts = ", ".join(f"{count:,} {name}" for name, count in known.learned.items())
@@ -184,10 +208,7 @@ def _check_content(mail: MailFilter) -> list[Finding]:
     found.append(Finding("fine", known.advice) if known.ready else Finding("remark", *known.advice.split(": ", 1)))
     store = mail.store()
     last = store.get_integer("last") or None
-    if last is not None and last > today() + 1:
-        lost = "; earlier messages have up to half the weight that they should" if store.settings().half_life else ""
-        text = f"the last learning has the date {known.last}, in the future: the clock was wrong{lost}"
-        found.append(Finding("remark", text, "check the clock; the date is corrected by the next learning"))
+    found += _check_clock(store, last)
     if store.path == mail.path:
         found += _check_features(mail, store)
     if known.cuts[1] < SINGLE_TOKEN_CUT:
