@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -188,6 +189,46 @@ def test_watch_opens_a_replaced_filter_again(tmp_path, mine, fate):
     finally:
         watcher.kill()
         watcher.communicate()
+
+
+def full(*words: object) -> subprocess.CompletedProcess[bytes]:
+    """Run a command that can write to no file, as on a full disk."""
+    import resource  # POSIX only
+
+    def fill() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    return process("mail", *words, input=SPAM, preexec_fn=fill)
+
+
+@pytest.mark.parametrize("how", ["at rest", "after a kill"])
+def test_mail_is_classified_while_the_disk_is_full(mine, tmp_path, how):
+    if how == "after a kill":  # what was learned last is in the -wal file, and its index is gone
+        with MailFilter(mine) as mail:
+            mail.learn_all(stream(100, 1))
+            for ending in ("", "-wal"):
+                shutil.copy(f"{mine}{ending}", tmp_path / f"killed.db{ending}")
+        mine = tmp_path / "killed.db"
+    before = mine.read_bytes()
+    ran = full("classify", "--json", "--filter", mine)
+    counts = json.loads(full("status", "--json", "--filter", mine).stdout)["learned"]
+    assert (mine.read_bytes(), sum(counts.values())) == (before, 300 if how == "after a kill" else 200)
+    with MailFilter(mine) as mail:
+        assert json.loads(ran.stdout) == json.loads(json.dumps(mail.classify(SPAM).as_dict()))
+    marked = full("filter", "-e", "--filter", mine)
+    assert (marked.returncode, marked.stdout[:16]) == (0, b"X-Suffice: spam;")
+    assert marked.stdout.endswith(SPAM)
+
+
+def test_a_full_disk_is_not_taken_for_damage(mine, tmp_path):
+    ran = full("doctor", "--json", "--filter", mine)
+    found = {each["what"]: each["level"] for each in json.loads(ran.stdout)}
+    assert (ran.returncode, found["the database is sound"]) == (3, "fine")
+    what = f"the disk of {tmp_path} is full, so nothing can be learned; mail is classified as before"
+    assert [each for each, level in found.items() if level == "wrong"] == [what]
+    for command in ("learn", "correct"):
+        ran = full(command, "--spam", "--filter", mine)
+        assert (ran.returncode, ran.stderr) == (3, f"error: {mine} cannot be written: the disk is full\n".encode())
 
 
 def wait_for(there: object, watcher: subprocess.Popen[bytes]) -> None:

@@ -1,4 +1,4 @@
-"""Atomic file operations: unique names, exclusive renames, copies and renames flushed to disk."""
+"""Atomic file operations: unique names, exclusive renames, copies and renames flushed to disk; full disks."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
 _CHUNK = 1 << 20
+#: Errors of a disk without space, of a used-up quota, and of a limit on the size of files.
+_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _counter = itertools.count(1)
 
 
@@ -28,6 +31,22 @@ def create_file(path: Path) -> BinaryIO:
     """Create a file that only its owner can read, and open it for writing."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     return os.fdopen(os.open(path, flags, 0o600), "wb")
+
+
+def is_disk_full(folder: Path) -> bool:
+    """Return whether a file of a few pages cannot be written to a folder because the disk, or the quota, is full."""
+    path = folder / f".{unique_name()}"
+    try:
+        with create_file(path) as file:
+            file.write(bytes(1 << 16))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        return error.errno in _FULL
+    finally:
+        with suppress(OSError):
+            path.unlink()
+    return False
 
 
 def copy_file(source: Path, target: Path) -> None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from suffice.mail.atomic_files import rename_exclusive
+from suffice.mail.atomic_files import is_disk_full, rename_exclusive
 from suffice.mail.errors import MailError
 from suffice.mail.settings import Settings
 
@@ -99,7 +99,7 @@ def create_tables(connection: sqlite3.Connection) -> None:
 
 
 def connect(path: Path, timeout: float) -> sqlite3.Connection:
-    """Open a filter; read-only if the file cannot be written."""
+    """Open a filter; read-only if the file cannot be written, or the disk is full."""
     if not path.exists():
         raise MailError(f"there is no filter at {path}: suffice mail learn creates one")
     if not os.access(path, os.R_OK):
@@ -108,7 +108,7 @@ def connect(path: Path, timeout: float) -> sqlite3.Connection:
         raise MailError(f"{path} is empty, so it is not a filter: restore a copy, or remove the file and learn again")
     try:
         connection = _connect(path, timeout)
-    except sqlite3.Error as error:
+    except (OSError, sqlite3.Error) as error:
         raise MailError(f"{path} cannot be read as a filter: {error}") from error
     try:
         connection.execute("PRAGMA synchronous = NORMAL")
@@ -131,12 +131,24 @@ def connect(path: Path, timeout: float) -> sqlite3.Connection:
 
 def _connect(path: Path, timeout: float) -> sqlite3.Connection:
     uri = path.absolute().as_uri()
+    is_full = False
     if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
-        return _open_uri(uri, timeout)
+        connection = _open_uri(uri, timeout)
+        try:
+            connection.execute("PRAGMA schema_version")  # reads the file, for which SQLite writes its -shm file
+            return connection
+        except sqlite3.OperationalError:
+            connection.close()
+            is_full = is_disk_full(path.parent)
+            if not is_full:
+                raise
     # A reader without write permission must not create SQLite's -wal file, which the owner could not write then.
     # Without a -wal file, there is no writer.
-    has_wal = path.with_name(path.name + "-wal").exists()
-    connection = _open_uri(uri + ("?mode=ro" if has_wal else "?immutable=1"), timeout)
+    mode = "?mode=ro" if path.with_name(path.name + "-wal").exists() else "?immutable=1"
+    if is_full and mode == "?mode=ro":  # SQLite reads the -wal file, and keeps what is in a -shm file in memory
+        path.with_name(path.name + "-shm").touch(0o600)
+        mode += "&readonly_shm=1"
+    connection = _open_uri(uri + mode, timeout)
     connection.execute("PRAGMA query_only = 1")
     return connection
 
@@ -200,10 +212,14 @@ class Database:
     def _describe_error(self, error: sqlite3.Error) -> str:
         if "locked" in str(error) or "busy" in str(error):
             return f"{self.path} has been locked by another program for more than {TIMEOUT:.0f} s: try again"
-        if "readonly" in str(error):
-            return f"{self.path} cannot be written: check its permissions, and those of its folder"
-        if "full" in str(error):
+        is_io_error = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_IOERR
+        is_read_only = "readonly" in str(error)
+        if "full" in str(error) or ((is_io_error or is_read_only) and is_disk_full(self.path.parent)):
             return f"{self.path} cannot be written: the disk is full"
+        if is_read_only:
+            return f"{self.path} cannot be written: check its permissions, and those of its folder"
+        if is_io_error:
+            return f"{self.path} cannot be read or written ({error}): check the disk"
         return f"{self.path} is damaged ({error}): run suffice mail doctor"
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -10,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
+from suffice.mail.atomic_files import is_disk_full
 from suffice.mail.database import FEATURES
 from suffice.mail.errors import MailError
 from suffice.mail.filter import MailFilter
@@ -117,14 +119,17 @@ def diagnose(mail: MailFilter) -> list[Finding]:
         return [
             Finding("wrong", f"there is no filter at {path}", "suffice mail learn --spam MAIL --ham MAIL creates one")
         ]
-    found = _check_permissions(path)
+    space = _check_space(path)
+    found = _check_permissions(path) + space
     try:
         found += _check_database(mail.store())
         if any(finding.level == "wrong" for finding in found):
             return found
         return found + _check_content(mail)
     except MailError as error:
-        return [*found, Finding("wrong", str(error), "restore a copy, or suffice mail load a dump into a new file")]
+        is_full = any(finding.level == "wrong" for finding in space)
+        cure = "" if is_full else "restore a copy, or suffice mail load a dump into a new file"
+        return [*found, Finding("wrong", str(error), cure)]
 
 
 def _check_permissions(path: Path) -> list[Finding]:
@@ -142,6 +147,17 @@ def _check_permissions(path: Path) -> list[Finding]:
     if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
         found.append(Finding("remark", "other users of this machine can read words of your mail", f"chmod 600 {path}"))
     return found
+
+
+def _check_space(path: Path) -> list[Finding]:
+    if is_disk_full(path.parent):
+        text = f"the disk of {path.parent} is full, so nothing can be learned; mail is classified as before"
+        return [Finding("wrong", text, "free space there, then run suffice mail doctor again")]
+    free, needed = shutil.disk_usage(path.parent).free, path.stat().st_size
+    if free < needed:  # compacting the journal writes the whole file
+        text = f"the disk of {path.parent} has {free / 1e6:,.1f} MB left, but learning may need {needed / 1e6:,.1f} MB"
+        return [Finding("remark", text, "free space there")]
+    return []
 
 
 def _check_database(store: Store) -> list[Finding]:

@@ -13,7 +13,7 @@ from suffice.cli.mail.options import filter_options, json_option, open_filter, w
 @filter_options
 @json_option
 def doctor_command(path: str | None, shared: tuple[str, ...], as_json: bool) -> None:
-    """Check permissions, database and training of a filter. The exit code is 3 if something is wrong."""
+    """Check permissions, disk space, database and training of a filter. The exit code is 3 if something is wrong."""
     from suffice.cli.mail import ERROR
     from suffice.mail.health import diagnose
 
