@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from suffice import LinearRegression, LogisticRegression, PoissonRegressor, formula
@@ -253,3 +254,23 @@ def test_a_huge_exponent_ends_when_no_term_is_new() -> None:
 def test_the_text_of_an_expression_is_read_as_the_same_expression(text: str) -> None:
     expression = parse_expression(text)
     assert parse_expression(str(expression)) == expression
+
+
+@pytest.mark.parametrize(
+    ("values", "words"), [([1, True, 2, "a"], "both True and 1"), ([False, 0.0, 1, "a"], "both False and 0.0")]
+)
+def test_booleans_and_equal_numbers_in_one_column_are_refused(values: list[Any], words: str) -> None:
+    cells = pd.Series(values * 5, dtype=object)
+    for table in (
+        pd.DataFrame({"k": cells, "y": range(20)}),
+        pl.DataFrame({"k": pl.Series(values * 5, dtype=pl.Object), "y": range(20)}),
+    ):
+        with pytest.raises(TableError, match=f"column 'k' has {words}"):
+            formula.fit("y ~ k", table)
+
+
+def test_python_objects_of_polars_are_levels() -> None:
+    values = ["a", 2, "b", None] * 5
+    table = pl.DataFrame({"k": pl.Series(values, dtype=pl.Object), "y": range(20)})
+    expected = formula.fit("y ~ k", pd.DataFrame({"k": pd.Series(values, dtype=object), "y": range(20)}))
+    assert formula.fit("y ~ k", table).coefficients == pytest.approx(expected.coefficients)

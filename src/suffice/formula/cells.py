@@ -178,14 +178,28 @@ def _read(column: Any, kind: Kind, missing: Sequence[str]) -> Cell:
         if dtype.is_decimal() or (dtype != nw.Object and not dtype.is_float() and column.null_count()):
             column = column.cast(nw.Float64)
         return np.ascontiguousarray(np.asarray(column.to_numpy(), dtype=np.float64))
+    if dtype == nw.Object:
+        _check_booleans(column.name, column.to_list())
     if hasattr(native, "iloc"):
         return _pandas_categories(native, dtype)
-    if importlib.util.find_spec("pyarrow") is None:
+    if dtype == nw.Object or importlib.util.find_spec("pyarrow") is None:
         return _categories_of(column.to_list())
     ordered = list(map(str, dtype.categories)) if dtype == nw.Enum else None
     found = _read_arrow(column.to_arrow(), kind, missing)
     assert isinstance(found, Categories)
     return found if ordered is None else _recoded(found.codes, found.levels, ordered)
+
+
+def _check_booleans(name: str, cells: Sequence[Any]) -> None:
+    """Raise if cells of Python objects hold True and 1, or False and 0, which are equal: they would be one level."""
+    kinds = bool | np.bool_
+    booleans = {cell for cell in cells if isinstance(cell, kinds)}
+    for cell in cells:
+        if not isinstance(cell, kinds) and isinstance(cell, int | float | np.number) and cell in booleans:
+            raise TableError(
+                f"column {name!r} has both {bool(cell)} and {cell}, which are equal in Python and would be one level: "
+                "convert the column to one type, such as texts"
+            )
 
 
 def _pandas_categories(series: Any, dtype: Any) -> Categories:
