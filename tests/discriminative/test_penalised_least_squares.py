@@ -12,6 +12,7 @@ from scipy import sparse
 from scipy.optimize import nnls
 from sklearn import linear_model as theirs
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 import suffice
 from suffice import ElasticNet, Lasso, LinearRegression, Ridge
@@ -143,3 +144,14 @@ def test_a_file_of_a_linear_regression_without_penalties_loads(tmp_path: Path) -
     del older["positive"], older["copy_X"]
     files.write(tmp_path / "model", replace(contents, settings={**contents.settings, "parameters": older}))
     np.testing.assert_array_equal(suffice.load(tmp_path / "model").coef_, model.coef_)
+
+
+@pytest.mark.parametrize("model", [LinearRegression(), Ridge(2.0), Lasso(0.1), ElasticNet(0.1)], ids=str)
+def test_a_model_whose_rows_are_all_forgotten_is_unfitted(model: Any) -> None:
+    expected = clone(model).fit(X[9:], Y[9:]).coef_
+    empty = clone(model).fit(X[:9], Y[:9]).forget(X[:9], Y[:9])
+    for ask in (lambda: empty.predict(X), lambda: empty.summary(), lambda: empty.coef_, lambda: empty.forget(X, Y)):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            ask()
+    np.testing.assert_allclose((empty + clone(model).fit(X[9:], Y[9:])).coef_, expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(empty.partial_fit(X[9:], Y[9:]).coef_, expected, rtol=1e-9, atol=1e-12)

@@ -373,8 +373,8 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
     # Estimates from the sums.
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether the model can predict."""
-        return "_memory" in vars(self)
+        """Whether the model can predict: not if all its rows were forgotten."""
+        return "_memory" in vars(self) and self._memory.total > 0
 
     def _remember(self, statistics: NormalEquations, observations: Observations | None) -> None:
         self._memory, self._observations = statistics, observations
@@ -418,8 +418,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
     def _solved(self) -> LeastSquares:
         """Return the solution of the normal equations, computed once."""
         if self._solution is None:
-            if "_memory" not in vars(self):
-                self._check_fitted()
+            self._check_fitted()
             params = self._params
             known = known_dispersion(params.dispersion)
             self._solution = solve_normal_equations(
@@ -474,6 +473,10 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
 
     def _is_assigned(self, theta: FloatArray) -> bool:
         return self._coef is not None and super()._is_assigned(theta)
+
+    def _check_unassigned(self, what: str) -> None:
+        if self._coef is not None:  # otherwise they are read from the sums
+            super()._check_unassigned(what)
 
     def _as_solution(self) -> Solution:
         """Return the solution of the normal equations as that of a solver: one pass, and a gradient of 0."""
@@ -970,8 +973,9 @@ class StreamedLeastSquares(LeastSquaresModel):
     def __add__(self, other: Any) -> Self:
         if type(other) is not type(self):
             return NotImplemented
-        self._check_fitted()
-        other._check_fitted()
+        for model in (self, other):
+            if "_memory" not in vars(model):  # a model without rows adds nothing
+                model._check_fitted()
         mine, theirs = parameters.feature_names(self), parameters.feature_names(other)
         if mine is not None and theirs is not None and mine != theirs:
             raise ValueError(f"models of different features cannot be added: {mine} and {theirs}")
