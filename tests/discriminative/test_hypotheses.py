@@ -451,3 +451,13 @@ def test_classes_treated_alike_by_a_penalty_have_no_profile() -> None:
     softmax = SoftmaxRegression(C=1.0).fit(x, y)
     wald, found = np.asarray(softmax.confint()), np.asarray(softmax.confint(method="profile", X=x, y=y))
     np.testing.assert_allclose(found, wald, atol=0.1)
+
+
+def test_columns_of_arrays_are_compared_by_position_with_a_note() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(40, 3)), rng.poisson(2, 40)
+    note = "columns without names were compared by position: model 2 must have all columns of model 1"
+    assert note in anova(PoissonRegressor().fit(x[:, :1], y), PoissonRegressor().fit(x, y)).notes
+    line = LinearRegression().fit(x, y)
+    assert note in anova(LinearRegression().fit(x[:, 1:2], y), line).notes
+    assert anova(LinearRegression().fit(x[:, :1], y), line).notes == ()  # the sums are those of the same column

@@ -7,8 +7,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.api as sm
+from statsmodels.othermod.betareg import BetaModel
 
-from suffice import formula
+import suffice
+from suffice import GLM, formula
 from suffice.tables import UsageError
 from tests.formula.tables import births
 from tests.references import r_data, r_results
@@ -129,3 +132,67 @@ def test_comparisons_keep_their_notes_and_ask_for_the_table() -> None:
     for ask in (large.anova, lambda: small.anova(large, test="score")):
         with pytest.raises(UsageError, match="needs the rows of the fit, which a model does not keep: give data="):
             ask()
+
+
+@pytest.mark.parametrize("terms", ["x + g", "x + g - 1"])
+def test_a_beta_regression_has_the_names_of_its_terms(terms: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame({"x": rng.normal(size=60), "g": ["a", "b"] * 30})
+    mean = 1 / (1 + np.exp(-0.5 * table["x"]))
+    table["y"] = rng.beta(8 * mean, 8 * (1 - mean))
+    model = formula.fit(f"y ~ {terms}", table, family="beta")
+    model.save(tmp_path / "beta")
+    design = model.design.matrix(table)
+    plain = GLM("beta", fit_intercept=model.design.intercept).fit(design, table["y"]).summary().inference
+    for found in (model, suffice.load(tmp_path / "beta")):
+        fit = found.summary().inference
+        np.testing.assert_allclose(fit.standard_errors, plain.standard_errors, rtol=1e-9)
+        np.testing.assert_allclose(list(found.coefficients.values()), plain.estimate, rtol=1e-9)
+        assert found.coefficients["x"] == pytest.approx(found.contrast("x")["estimate"][0], rel=1e-12)
+        assert ("precision: intercept" in fit.names) == model.design.intercept
+        np.testing.assert_allclose(np.asarray(found.confint()), plain.interval(), rtol=1e-9)
+        assert "  x " in repr(found)
+    if model.design.intercept:
+        theirs = BetaModel(table["y"], sm.add_constant(design)).fit(disp=False, maxiter=500)
+        np.testing.assert_allclose(list(model.coefficients.values()), theirs.params, atol=1e-5)
+
+
+def test_models_that_are_not_nested_are_refused(rows: pd.DataFrame) -> None:
+    with pytest.raises(ValueError, match="'y ~ x1' has coefficients that 'y ~ x2' does not have"):
+        formula.fit("y ~ x1", rows).anova(formula.fit("y ~ x2", rows))
+    with pytest.raises(ValueError, match=r"x1 is a coefficient of intercept \+ x1, not of intercept \+ x2 \+ group"):
+        formula.fit("y ~ x1", rows).anova(formula.fit("y ~ x2 + group", rows), data=rows)
+
+
+def test_models_with_other_columns_of_one_space_are_nested(rows: pd.DataFrame) -> None:
+    straight, curve = formula.fit("y ~ x1", rows), formula.fit("y ~ poly(x1, 2)", rows)
+    power = formula.fit("y ~ x1 + I(x1**2)", rows)
+    expected = straight.anova(power)
+    np.testing.assert_allclose(np.asarray(straight.anova(curve, data=rows))[1], np.asarray(expected)[1], rtol=1e-7)
+    with pytest.raises(ValueError, match="x1 is a coefficient of"):
+        straight.anova(curve, data=rows, test="wald")
+
+
+def test_terms_under_sampling_weights_are_tested_as_the_message_says(rows: pd.DataFrame) -> None:
+    settings = {"weights": "w", "weight_kind": "sampling"}
+    model = formula.fit("y ~ x1 + group", rows, **settings)
+    with pytest.raises(ValueError, match=r"give test='wald', kind='type 2'$"):
+        model.anova()
+    found = model.anova(test="wald", kind="type 2")
+    small = formula.fit("y ~ x1", rows, **settings)
+    with pytest.raises(ValueError, match=r"give test='wald'$"):
+        small.anova(model)
+    assert small.anova(model, test="wald")["p"][1] == pytest.approx(found["p"][1], rel=1e-9)
+
+
+def test_fractions_of_events_and_of_successes_are_noted(rows: pd.DataFrame) -> None:
+    table = rows.assign(n=6.0, half=0.5 * (np.arange(60) % 7), whole=np.arange(60) % 7)
+    for column, family, settings, note in (
+        ("half", "poisson", {}, "y is not a whole number in 26 rows"),
+        ("half", "binomial", {"trials": "n"}, "the number of successes, y times the trials, is not whole in 26 rows"),
+        ("whole", "poisson", {}, ""),
+        ("whole", "binomial", {"trials": "n"}, ""),
+        ("half", "poisson", {"dispersion": "pearson"}, ""),
+    ):
+        notes = formula.fit(f"{column} ~ x1", table, family=family, **settings).summary().inference.notes
+        assert [each.partition(":")[0] for each in notes] == ([note] if note else []), column

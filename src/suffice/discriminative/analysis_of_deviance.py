@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -43,7 +43,7 @@ def anova(
     ----------
     *models
         Fitted regressions of the same rows. Two or more: each is tested against the one before, whose coefficients it
-        must have. One: its terms are tested.
+        must have, by name; columns of arrays have the names x0, x1, ... One: its terms are tested.
     test
         ``"lr"``: the likelihood ratio, a chi-squared test of the difference of deviances over the dispersion.
         ``"f"``: the same over its degrees of freedom, for a dispersion that is estimated. ``"auto"``: the one of these
@@ -85,17 +85,17 @@ def anova(
     if kind not in ("sequential", "type 2"):
         raise ValueError(f"kind must be 'sequential' or 'type 2'; got {kind!r}")
     check_columns("anova", rows)
-    fits = [_checked(model, test) for model in models]
     given = {"sample_weight": sample_weight, **rows}
     if len(models) > 1:
-        return _compare(models, fits, test, X, y, given)
+        return compare_models(models, test, X, y, given)
+    fits = [_checked(models[0], test, "test='wald', kind='type 2'")]
     if test == "score":
         raise ValueError("test='score' is for two models or more: give the smaller one first")
     return _test_terms(models[0], fits[0], test, kind, terms, X, y, given)
 
 
-def _checked(model: Any, test: str) -> Inference:
-    """Return the inference of a fitted model; raise if it has no tests."""
+def _checked(model: Any, test: str, wald: str = "test='wald'") -> Inference:
+    """Return the inference of a fitted model; raise if it has no tests; ``wald`` are the arguments of Wald's."""
     if not isinstance(model, LeastSquaresModel | Regression):
         raise TypeError(f"anova is for fitted regressions; got {model!r}")
     fit = model.summary().inference
@@ -103,9 +103,7 @@ def _checked(model: Any, test: str) -> Inference:
     if _is_penalised(model):
         raise ValueError(f"{type(model).__name__} has a penalty: deviances of penalised fits do not give a test")
     if params.weights == "sampling" and test != "wald":
-        raise ValueError(
-            "deviances under weights='sampling' are no test, as they grow with the weights: give test='wald'"
-        )
+        raise ValueError(f"deviances under weights='sampling' are no test, as they grow with the weights: give {wald}")
     return fit
 
 
@@ -126,12 +124,39 @@ def _uses_f(fit: Inference, test: str) -> bool:
     return test == "f" or (test == "auto" and fit.estimates_dispersion)
 
 
-def _compare(
-    models: Sequence[Any], fits: list[Inference], test: str, X: Any, y: Any, given: dict[str, Any]
+def compare_models(
+    models: Sequence[Any],
+    test: str,
+    X: Any,
+    y: Any,
+    given: dict[str, Any],
+    are_nested: Callable[[int], bool] | None = None,
 ) -> ResultTable:
-    """Test each model against the one before."""
-    for small, large in pairwise(fits):
-        _check_nested(small, large)
+    """Test each model against the one before.
+
+    ``are_nested(i)`` is asked, where it is given, if model i has coefficients that model i + 1 lacks: whether its
+    columns are combinations of those of the other, so that deviances can be compared.
+    """
+    fits = [_checked(model, test) for model in models]
+    unsure = []
+    for place, (small, large) in enumerate(pairwise(fits)):
+        _check_same_rows(small, large)
+        lacking = [name for name in small.names if name not in large.names]
+        if (
+            lacking
+            and not set(large.names) < set(small.names)  # in the wrong order
+            and (test in ("wald", "score") or are_nested is None or not are_nested(place))
+        ):
+            raise ValueError(
+                f"the models are not nested: {lacking[0]} is a coefficient of {_formula(small)}, not of "
+                f"{_formula(large)}; a model is compared with one that has all its coefficients and more"
+            )
+        _check_order(small, large)
+        if not _are_same_columns(models[place], models[place + 1]):
+            unsure.append(
+                f"columns without names were compared by position: model {place + 2} must have all columns of model "
+                f"{place + 1}"
+            )
     top = fits[-1]
     found = [_Test.none()]
     for place in range(1, len(fits)):
@@ -159,7 +184,7 @@ def _compare(
     notes = notes if test in ("wald", "score") else ()
     if any(fit.shapes for fit in fits):
         notes += ("theta was estimated for each model: differences are those of twice the log-likelihood, as in R",)
-    return ResultTable(_title(top), numbers, columns, notes + _notes(top, test))
+    return ResultTable(_title(top), numbers, columns, (*notes, *unsure, *_notes(top, test)))
 
 
 def _difference(small: Inference, large: Inference) -> float:
@@ -184,8 +209,20 @@ def _formula(fit: Inference) -> str:
     return " + ".join(fit.names[:8]) + more
 
 
-def _check_nested(small: Inference, large: Inference) -> None:
-    """Raise if the models are not nested, or not fitted to the same rows."""
+def _are_same_columns(small: Any, large: Any) -> bool:
+    """Whether common columns are known to be the same: by their names, or, of least squares, by their sums."""
+    names = getattr(small, "feature_names_in_", None), getattr(large, "feature_names_in_", None)
+    if not small.n_features_in_ or all(each is not None for each in names):
+        return True
+    if not isinstance(small, LeastSquaresModel) or not isinstance(large, LeastSquaresModel):
+        return False
+    count = min(small.n_features_in_, large.n_features_in_)
+    one, two = (np.diagonal(model.statistics_.about_zero())[:count] for model in (small, large))
+    return bool(np.isclose(one, two, rtol=1e-6, atol=0.0).all())
+
+
+def _check_same_rows(small: Inference, large: Inference) -> None:
+    """Raise if the models have other families, or other rows."""
     if _family(small) != _family(large) or small.shapes != large.shapes:
         raise ValueError(f"models of one family and link are compared; got {small.title} and {large.title}")
     same_null = np.isclose(small.null_deviance, large.null_deviance, rtol=1e-6, equal_nan=True)
@@ -194,6 +231,10 @@ def _check_nested(small: Inference, large: Inference) -> None:
             f"models of the same rows are compared; these have {small.rows:g} and {large.rows:g} rows, and the null "
             f"deviances {small.null_deviance:g} and {large.null_deviance:g}"
         )
+
+
+def _check_order(small: Inference, large: Inference) -> None:
+    """Raise if the smaller model is not the smaller one."""
     if small.df_residual <= large.df_residual:
         raise ValueError(
             f"the smaller model comes first; {_formula(small)} has {small.rank} parameters, {_formula(large)} "

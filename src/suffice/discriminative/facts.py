@@ -18,6 +18,10 @@ from suffice.kernels.array_blocks import to_host
 from suffice.solvers import Newton
 from suffice.statistics.base import FloatArray
 
+#: Families whose targets, times the trials or the exposure, are counts.
+COUNTS = ("bernoulli", "poisson")
+#: A target is a whole number if it is within this share of one; a share times its trials within this distance.
+WHOLE_TARGET, WHOLE_COUNT = 1e-7, 1e-3
 #: Families whose log-likelihood is computed at dispersion = deviance / rows, as in R.
 AT_DEVIANCE = ("gaussian", "gamma", "inverse_gaussian")
 
@@ -33,6 +37,7 @@ class Facts:
     null_deviance: float
     dispersion: float
     rank: int  #: number of identified parameters
+    fractional: int = 0  #: number of rows whose count of events, or of successes, is not a whole number
 
     def plain(self) -> dict[str, Any]:
         """Return the facts as plain values."""
@@ -138,7 +143,7 @@ def facts_of(
         full = [value + terms.base, null + terms.base]
     else:
         full = [np.nan, np.nan]
-    return Facts(terms.rows, full[0], full[1], deviance, null_deviance, found, rank)
+    return Facts(terms.rows, full[0], full[1], deviance, null_deviance, found, rank, terms.fractional)
 
 
 def _at_zero(
@@ -206,6 +211,7 @@ class _Terms:
     logs: float  #: the sum of log y, for a gamma family
     log_weight: float  #: the sum of the logs of precision weights, for a gaussian family
     pearson: float  #: Pearson's statistic, the sum of (y - mean)² / V(mean), if a dispersion is estimated
+    fractional: int = 0  #: number of rows whose count is not a whole number
 
     def __add__(self, other: _Terms) -> _Terms:
         """Return the terms of both."""
@@ -225,6 +231,7 @@ class _Terms:
             logs=self.logs + other.logs,
             log_weight=self.log_weight + other.log_weight,
             pearson=self.pearson + other.pearson,
+            fractional=self.fractional + other.fractional,
         )
 
 
@@ -260,6 +267,7 @@ def _terms(
         logs=_total(np.log(y), weights) if response.family is Gamma else 0.0,
         log_weight=float(np.log(trials).sum()) if trials is not None and response.family is Gaussian else 0.0,
         pearson=0.0,
+        fractional=_count_fractions(y, trials) if name in COUNTS else 0,
     )
     if not dispersed:
         return terms
@@ -270,6 +278,22 @@ def _terms(
         z = z + part.offset[part.start : part.stop].reshape(len(y), -1)
     y, weights = to_host(y), None if weights is None else to_host(weights)
     return replace(terms, pearson=_total(response.pearson(np.asarray(response.mean(z)), y), weights))
+
+
+def _count_fractions(y: Any, trials: FloatArray | None) -> int:
+    """Return in how many rows neither the target nor its product with the trials is a whole number.
+
+    Examples
+    --------
+    >>> _count_fractions(np.array([1.0, 2.5, 1 / 3]), np.array([1.0, 1.0, 3.0]))
+    1
+    """
+    if not bool((y % 1 != 0).any()):
+        return 0
+    y = np.asarray(to_host(y), dtype=np.float64)
+    counts = y if trials is None else y * trials
+    off = np.abs(y - np.round(y)) > WHOLE_TARGET * np.maximum(np.abs(y), 1.0)
+    return int((off & (np.abs(counts - np.round(counts)) > (0.0 if trials is None else WHOLE_COUNT))).sum())
 
 
 def _total(values: FloatArray, weights: FloatArray | None) -> float:

@@ -139,6 +139,8 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
             return names
         if response.family.name == "multinomial":
             return [f"{label}: {name}" for label in self.classes_[:-1] for name in names]
+        if self._is_beta:
+            return [*names, *(f"precision: {name}" for name in names)]
         return [f"{part}: {name}" for part in response.predictor_names(self._parts) for name in names]
 
     def _moving(self) -> npt.NDArray[np.bool_]:

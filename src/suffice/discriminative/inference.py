@@ -65,6 +65,25 @@ def note_on_ridge(penalty: str, kind: str) -> str:
     return f"{penalty}: {errors}; AIC and BIC count every coefficient"
 
 
+def note_on_fractions(family: str, rows: int) -> str:
+    """Return what targets that are no counts do to the likelihood of counts.
+
+    Examples
+    --------
+    >>> note_on_fractions("poisson", 3)
+    "y is not a whole number in 3 rows: standard errors and log-likelihood are those of counts; give counts and their \
+exposure, or dispersion='pearson'"
+    """
+    what, cure = "y is not a whole number", "counts and their exposure"
+    if family == "bernoulli":
+        what, cure = "the number of successes, y times the trials, is not whole", "successes and their trials"
+    often = f"{rows:,} row{'s' if rows > 1 else ''}"
+    return (
+        f"{what} in {often}: standard errors and log-likelihood are those of counts; give {cure}, or "
+        "dispersion='pearson'"
+    )
+
+
 def check_level(level: float) -> None:
     """Raise if the level of an interval is not between 0 and 1."""
     if not (isinstance(level, int | float | np.number) and 0 < level < 1):

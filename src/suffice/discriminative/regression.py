@@ -37,7 +37,13 @@ from suffice.discriminative.encoding import EncodedPart, Seen, drop_rows_without
 from suffice.discriminative.facts import Facts, estimates_dispersion, facts_of
 from suffice.discriminative.firth import firth
 from suffice.discriminative.fit_rows import rows_of_fit
-from suffice.discriminative.inference import PSEUDO_LIKELIHOOD, Inference, note_on_ridge, notes_on_rows
+from suffice.discriminative.inference import (
+    PSEUDO_LIKELIHOOD,
+    Inference,
+    note_on_fractions,
+    note_on_ridge,
+    notes_on_rows,
+)
 from suffice.discriminative.intervals import critical_value
 from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.objective import NegativeLogLikelihood, predictors_of
@@ -999,6 +1005,8 @@ class Regression(LinearPredictor):
         dispersed = estimates_dispersion(response, params.dispersion)
         notes += notes_on_rows(self.facts_.rows, self.facts_.rank, dispersed or kind != "classical")
         notes += [PSEUDO_LIKELIHOOD] if params.weights == "sampling" else []
+        if self.facts_.fractional and params.dispersion == "family":
+            notes.append(note_on_fractions(response.family.name, self.facts_.fractional))
         moving = self._moving()
         if covariance is not None:
             covariance = covariance[np.ix_(moving, moving)]

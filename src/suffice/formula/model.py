@@ -22,7 +22,7 @@ from suffice.discriminative import (
     Ridge,
     SoftmaxRegression,
 )
-from suffice.discriminative.analysis_of_deviance import anova
+from suffice.discriminative.analysis_of_deviance import anova, compare_models
 from suffice.discriminative.base import LinearPredictor, ScoredClasses, dependence
 from suffice.discriminative.contrasts import estimate_contrasts
 from suffice.discriminative.covariance import Covariance
@@ -845,25 +845,23 @@ class FormulaModel(Stored):
             It prints as a table with notes: the reference levels, the modelled class, dropped rows and columns.
         """
         found = self._inference(level)
-        names = [INTERCEPT, *self.design.names] if self.design.intercept else self.design.names
         everything = [INTERCEPT, *self.design.all_names] if self.design.intercept else self.design.all_names
         groups = self._groups_of_coefficients(found)
-        width = len(everything)
-        places = np.array(
-            [group * width + everything.index(name) for group in range(len(groups)) for name in names], dtype=np.intp
-        )
-        estimate = np.full(width * len(groups), np.nan)
+        titles = [f"{group}: {name}" if group else name for group in groups for name in everything]
+        titles += [name for name in found.names if name not in titles]  # the precision of the beta family
+        positions = {name: place for place, name in enumerate(titles)}
+        places = np.array([positions[name] for name in found.names], dtype=np.intp)
+        estimate = np.full(len(titles), np.nan)
         estimate[places] = found.estimate
         covariance = None
         if found.covariance is not None:
             covariance = np.full((len(estimate), len(estimate)), np.nan)
             covariance[np.ix_(places, places)] = found.covariance
-        titles = tuple(f"{group}: {name}" if group else name for group in groups for name in everything)
         return Summary(
             replace(
                 found,
                 title=f"{found.title}: {self.formula}",
-                names=titles,
+                names=tuple(titles),
                 estimate=estimate,
                 covariance=covariance,
                 notes=(*self._notes(), *found.notes),
@@ -874,17 +872,19 @@ class FormulaModel(Stored):
     def _inference(self, level: float = 0.95) -> Inference:
         """Return the inference of the estimator, with the names of terms and classes."""
         found = self.estimator_.summary(level).inference
-        if not self.has_classes or len(found.names) <= len(self.design.names) + int(self.design.intercept):
+        if not self.has_classes:
             return found
         names = [INTERCEPT, *self.design.names] if self.design.intercept else self.design.names
+        if len(found.names) == len(names):
+            return replace(found, names=tuple(names))
         classes = self._outcome.classes
         groups = [classes[(code + 1) % len(classes)] for code in range(len(found.names) // len(names))]
         return replace(found, names=tuple(f"{each}: {name}" for each in groups for name in names))
 
     def _groups_of_coefficients(self, found: Inference) -> list[str]:
-        """Return the name of each column of theta: a class, a part of the target, or empty if there is one."""
+        """Return the class of each column of theta; empty if there is one column."""
         step = len(self.design.names) + int(self.design.intercept)
-        if len(found.names) <= step:
+        if not self.has_classes or len(found.names) <= step:
             return [""]
         return [name.rpartition(": ")[0] for name in found.names[::step]]
 
@@ -936,7 +936,8 @@ class FormulaModel(Stored):
         Parameters
         ----------
         *larger
-            Models of the same rows whose terms include those of this one.
+            Models of the same rows whose coefficients include those of this one; or whose columns do, as those of
+            ``poly(x, 2)`` include x, which needs ``data``.
         data
             The table that the models were fitted to. Not needed for the terms of a linear regression.
         test, kind
@@ -951,10 +952,31 @@ class FormulaModel(Stored):
         if data is not None and test == "score":
             rows = larger[-1]._rows_again(data, "anova")
         models = (self, *larger)
-        found = anova(*(each.estimator_ for each in models), test=test, **rows)
+
+        def are_nested(place: int) -> bool:
+            small, large = models[place], models[place + 1]
+            if data is None:
+                raise FormulaError(
+                    f"{small.formula!r} has coefficients that {large.formula!r} does not have, so the models may not "
+                    "be nested: give data=, the table of the fit, which tells whether the columns are"
+                )
+            return large._contains_columns(small, data)
+
+        X, y = rows.pop("X", None), rows.pop("y", None)
+        found = compare_models([each.estimator_ for each in models], test, X, y, rows, are_nested)
         formulas = [f"{place + 1}: {each.formula}" for place, each in enumerate(models)]
         others = [note for note in found.notes if not re.match(r"\d+: ", note)]  # not the coefficients of each model
         return replace(found, notes=(*formulas, *others))
+
+    def _contains_columns(self, smaller: FormulaModel, data: Any) -> bool:
+        """Whether the columns of a smaller model are combinations of those of this one, in the rows of a table."""
+        own, others = self.design.matrix(data), smaller.design.matrix(data)
+        if smaller.design.intercept:
+            others = np.column_stack([np.ones(len(others)), others])
+        known = np.isfinite(own).all(axis=1) & np.isfinite(others).all(axis=1)
+        model = LinearRegression(fit_intercept=self.design.intercept).fit(own[known], others[known])
+        left = others[known] - model.predict(own[known])
+        return bool((np.abs(left).max(axis=0) <= 1e-7 * np.abs(others[known]).max(axis=0)).all())
 
     def diagnostics(self, data: TableLike, *, dfbetas: bool = True, random_state: RandomState = 0) -> Diagnostics:
         """Return residuals, leverage and influence of each row of the fit, and variance inflation of each term.
