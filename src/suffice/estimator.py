@@ -27,6 +27,7 @@ from suffice.html_fragments import fragment, notes, table
 from suffice.kernels import Engine
 from suffice.kernels.engine import Execution
 from suffice.kernels.libraries import is_float32, to_float32
+from suffice.parameter_names import NamedParameters
 from suffice.partitioned import part_weights, sum_over
 from suffice.statistics.base import FloatArray
 from suffice.store import StoreError, class_name, parameters
@@ -175,11 +176,12 @@ def coefficients_html(names: Sequence[str], theta: FloatArray, columns: Sequence
     return fragment(table(["", *columns[:across]], cells), notes([*left, *remarks]))
 
 
-class FittedParameters(FittedRepr):
+class FittedParameters(FittedRepr, NamedParameters):
     """A model whose parameters take effect when it learns: a fitted model does not change when a parameter is set.
 
     ``fit``, ``partial_fit``, ``forget`` and ``+`` copy the parameters. Predictions depend on these copies only,
-    whatever is set later, also if an array that was given as a parameter is changed in place.
+    whatever is set later, also if an array that was given as a parameter is changed in place. Parameters of other
+    models raise, with what they are here.
     """
 
     #: Parameters that determine what is summed: after the first rows they cannot change.
@@ -199,14 +201,18 @@ class FittedParameters(FittedRepr):
         def get_params(self, deep: bool = True) -> dict[str, Any]:
             """Return the parameters, as scikit-learn's estimators do."""
 
-        def set_params(self, **params: Any) -> Self:
-            """Set parameters, as scikit-learn's estimators do."""
-
         def _check_settings(self) -> None:
             """Raise if a parameter is invalid."""
 
     else:
         _params = _OwnParameters()
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; those of other models raise, with what they are here."""
+        self._check_names(params)
+        parent: Any = super()
+        parent.set_params(**params)
+        return self
 
     @property
     def _engine(self) -> Engine | Execution:
@@ -300,11 +306,6 @@ class FittedParameters(FittedRepr):
     def _is_without_effect(cls, name: str, value: Any) -> bool:
         """Whether a parameter in a file is none of this version, and had no effect with this value."""
         return False
-
-    @classmethod
-    def _conversion(cls, name: str, value: Any) -> str | None:
-        """Return what a parameter of other models, or of older versions, is in this one; None if that is unknown."""
-        return None
 
 
 class ReadFromStatistics(FittedParameters):

@@ -76,7 +76,7 @@ def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
             return _frame(model, x, frame, reset)
         read = validate_data(model, x, reset=reset, **checks)
     except (TypeError, ValueError) as error:
-        raise _no_number(model, x) or error from None
+        raise one_dimension_error(x) or _no_number(model, x) or error from None
     return intact(read) if is_csr(read) else read
 
 
@@ -118,6 +118,28 @@ def check_finite(x: Any) -> None:
     row, column = place if cells is None else (cells.row[place[0]], cells.col[place[0]])
     kind = "NaN" if np.isnan(value) else "infinity"
     raise ValueError(f"Input X contains {kind}: X[{row}, {column}] is {value:g}; it must be finite")
+
+
+def one_dimension_error(x: object) -> ValueError | None:
+    """Return the error for a column or a row in place of a table; None for others."""
+    if hasattr(x, "to_frame"):  # a column of a data frame
+        name = getattr(x, "name", None)
+        column = "X.to_frame()" if name is None else f"table[[{name!r}]] instead of table[{name!r}]"
+        return ValueError(f"X is one column, and must be a table, (n, d). Reshape your data: {column}")
+    if isinstance(x, Mapping) and not hasattr(x, "shape"):  # a sparse matrix may be one
+        return ValueError("X is a dictionary, and must be a table, (n, d): pandas.DataFrame(X) for one of columns")
+    try:
+        array = np.asarray(x)
+    except ValueError:  # of lists of several lengths
+        return None
+    if array.ndim > 1 or array.dtype.kind not in "biuf":
+        return None
+    if array.ndim == 0:
+        return ValueError("X is a single value, and must have rows and columns, (n, d). Reshape your data: [[x]]")
+    return ValueError(
+        "X has one dimension, and must have two: rows and columns, (n, d). Reshape your data: np.reshape(X, (-1, 1)) "
+        "for n rows of one feature, np.reshape(X, (1, -1)) for one row of d features"
+    )
 
 
 def _no_number(model: Any, x: Any) -> ValueError | None:
@@ -194,6 +216,10 @@ def check_columns(model: Any, table: Any, width: int, reset: bool) -> None:
 
 
 def _foreign(model: Any, x: Any, reset: bool, least: int) -> Any:
+    if x.ndim == 1:
+        raise ValueError(
+            f"X must have rows and columns, shape (n, d); got shape {tuple(x.shape)}: reshape it to (n, 1)"
+        )
     if x.ndim != 2 or x.shape[0] == 0 or x.shape[1] < least:
         raise ValueError(f"X must have rows and columns, shape (n, d); got shape {tuple(x.shape)}")
     if reset:

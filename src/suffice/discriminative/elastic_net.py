@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Never
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -103,7 +103,6 @@ class ElasticNet(StreamedLeastSquares):
         selection: str = "cyclic",
         n_jobs: int | None = None,
         device: str | None = None,
-        **others: Never,
     ) -> None:
         self.alpha = alpha
         self.l1_ratio = l1_ratio
@@ -118,8 +117,6 @@ class ElasticNet(StreamedLeastSquares):
         self.selection = selection
         self.n_jobs = n_jobs
         self.device = device
-        if others:
-            self._reject(others)
 
     def _check_settings(self) -> None:
         check_elastic_net(self.alpha, self.l1_ratio, self.selection)
@@ -258,7 +255,6 @@ class Lasso(ElasticNet):
         selection: str = "cyclic",
         n_jobs: int | None = None,
         device: str | None = None,
-        **others: Never,
     ) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -272,8 +268,6 @@ class Lasso(ElasticNet):
         self.selection = selection
         self.n_jobs = n_jobs
         self.device = device
-        if others:
-            self._reject(others)
 
     def _penalty_named(self) -> str:
         return f"alpha = {self._params.alpha:g}"

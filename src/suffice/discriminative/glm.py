@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -447,7 +447,6 @@ class GLM(NumberRegression):
         verbose: bool = False,
         n_jobs: int | None = None,
         device: str | None = None,
-        **others: Never,
     ) -> None:
         super().__init__(
             fit_intercept=fit_intercept,
@@ -469,8 +468,6 @@ class GLM(NumberRegression):
         self.link = link
         self.l2 = l2
         self.l1 = l1
-        if others:
-            self._reject(others)
 
     def _check_penalties(self) -> None:
         check_strength("l2", self.l2)
@@ -632,7 +629,6 @@ class MeanPenalisedRegression(NumberRegression):
         verbose: bool = False,
         n_jobs: int | None = None,
         device: str | None = None,
-        **others: Never,
     ) -> None:
         super().__init__(
             fit_intercept=fit_intercept,
@@ -652,8 +648,6 @@ class MeanPenalisedRegression(NumberRegression):
         )
         self.alpha = alpha
         self.l1_ratio = l1_ratio
-        if others:
-            self._reject(others)
 
     def _check_penalties(self) -> None:
         check_strength("alpha", self.alpha)
@@ -881,7 +875,6 @@ class TweedieRegressor(MeanPenalisedRegression):
         verbose: bool = False,
         n_jobs: int | None = None,
         device: str | None = None,
-        **others: Never,
     ) -> None:
         super().__init__(
             alpha=alpha,
@@ -900,7 +893,6 @@ class TweedieRegressor(MeanPenalisedRegression):
             verbose=verbose,
             n_jobs=n_jobs,
             device=device,
-            **others,
         )
         self.power = power
         self.link = link

@@ -142,7 +142,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
         if not (isinstance(self.tol, int | float | np.number) and 0 <= self.tol < np.inf):
             raise ValueError(f"tol must be a number, 0 or more; got {self.tol!r}")
         if self._method != "normal":
-            solver_of(self._method, self.tol or ITERATED_TO, self._most_steps, False, None)
+            solver_of(self._method, self.tol or ITERATED_TO, self._most_steps, False, None, also=("normal",))
         for name in ("positive", "fit_intercept"):
             if not isinstance(getattr(self, name), bool | np.bool_ | int):
                 raise ValueError(f"{name} must be True or False; got {getattr(self, name)!r}")

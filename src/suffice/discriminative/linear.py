@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Never
+from typing import TYPE_CHECKING, ClassVar
 
 from suffice.discriminative.least_squares import StreamedLeastSquares
 from suffice.discriminative.normal_equations import Penalty
@@ -105,7 +105,6 @@ class LinearRegression(StreamedLeastSquares):
         verbose: bool = False,
         n_jobs: int | None = None,
         device: str | None = None,
-        **others: Never,
     ) -> None:
         self.solver = solver
         self.fit_intercept = fit_intercept
@@ -121,8 +120,6 @@ class LinearRegression(StreamedLeastSquares):
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.device = device
-        if others:
-            self._reject(others)
 
     def _penalty(self) -> Penalty:
         return Penalty.none(self._memory.targets)._replace(positive=bool(self._params.positive))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -68,7 +68,6 @@ class LinearClassifier(ScoredClasses, Regression):
         verbose: bool = False,
         n_jobs: int | None = None,
         device: str | None = None,
-        **others: Never,
     ) -> None:
         super().__init__(
             fit_intercept=fit_intercept,
@@ -90,8 +89,6 @@ class LinearClassifier(ScoredClasses, Regression):
         self.l1_ratio = l1_ratio
         self.bias_reduction = bias_reduction
         self.class_weight = class_weight
-        if others:
-            self._reject(others)
 
     def _check_penalties(self) -> None:
         check_c(self.C)

@@ -20,6 +20,7 @@ from suffice.data.sample import take_rows
 from suffice.discriminative.logistic import LogisticRegression
 from suffice.discriminative.summary import Summary
 from suffice.estimator import FittedRepr, check_parameters, read_parameters, write_parameters
+from suffice.parameter_names import NamedParameters
 from suffice.selection.rows import Index
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored, nest_contents, unnest_contents
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     )
 
 
-class LogisticRegressionCV(FittedRepr, ClassifierMixin, Stored, BaseEstimator):  # type: ignore[misc]
+class LogisticRegressionCV(FittedRepr, NamedParameters, ClassifierMixin, Stored, BaseEstimator):  # type: ignore[misc]
     """Logistic regression whose penalty is chosen by cross-validation.
 
     As scikit-learn's LogisticRegressionCV: in each fold, a path of penalties, each started from the optimum of the

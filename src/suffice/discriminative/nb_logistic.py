@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Never, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -422,7 +422,6 @@ class NBLogisticRegression(ScoredClasses):
         random_state: RandomState = 0,
         verbose: bool = False,
         n_jobs: int | None = None,
-        **others: Never,
     ) -> None:
         self.alpha = alpha
         self.C = C
@@ -436,8 +435,6 @@ class NBLogisticRegression(ScoredClasses):
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
-        if others:
-            self._reject(others)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import pairwise
 from operator import add
-from typing import TYPE_CHECKING, Any, NamedTuple, Never, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -284,7 +284,6 @@ class OrdinalRegression(PenalisedModel, Stored, ClassifierInPartsMixin, BaseEsti
         max_iter: int = 100,
         verbose: bool = False,
         n_jobs: int | None = None,
-        **others: Never,
     ) -> None:
         self.link = link
         self.order = order
@@ -293,8 +292,6 @@ class OrdinalRegression(PenalisedModel, Stored, ClassifierInPartsMixin, BaseEsti
         self.max_iter = max_iter
         self.verbose = verbose
         self.n_jobs = n_jobs
-        if others:
-            self._reject(others)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from inspect import Signature, signature
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from collections.abc import Callable
+from inspect import signature
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from suffice.estimator import FittedParameters
+from suffice.parameter_names import step_of_solver
 
 #: How a model states its penalties: "C" with "l1_ratio" for a sum over rows; "alpha" with "l1_ratio" for a mean over
 #: rows, of the log-likelihood or of half the squares (net; without "l1_ratio": lasso); "l1" and "l2" beside a sum over
@@ -68,7 +69,7 @@ _CONVERSIONS: dict[Scale, dict[str, Callable[[Any], str]]] = {
     "C": {
         "l2": lambda l2: f"C={_inverse(l2)}",
         "l1": lambda l1: f"l1_ratio=1.0 with C={_inverse(l1)}",
-        "alpha": lambda alpha: f"C={_inverse(alpha)} / n, with {_ROWS}",
+        "alpha": lambda alpha: f"C={_inverse(alpha)} / n, with {_ROWS}; as a learning rate, {step_of_solver(alpha)}",
         "penalty": lambda value: "bias_reduction=True" if value == "firth" else _penalty_of_c(value),
     },
     "alpha": {
@@ -77,6 +78,7 @@ _CONVERSIONS: dict[Scale, dict[str, Callable[[Any], str]]] = {
         "C": lambda c: f"alpha={_inverse(c)} / n, with {_ROWS}",
     },
     "l2": {
+        "l2": lambda l2: f"l2={l2!r}",  # by another name
         "C": lambda c: f"l2={_inverse(c)}",
         "alpha": lambda alpha: f"l2={alpha!r} * n, with {_ROWS}",
         "l1_ratio": lambda ratio: f"l1 = {ratio!r} * penalty and l2 = (1 - {ratio!r}) * penalty",
@@ -101,7 +103,7 @@ _CONVERSIONS: dict[Scale, dict[str, Callable[[Any], str]]] = {
     "none": {
         "l2": lambda l2: f"Ridge(alpha={l2!r})",
         "l1": lambda l1: f"Lasso(alpha={l1!r} / n), with {_ROWS}",
-        "alpha": lambda alpha: f"Ridge(alpha={alpha!r})",
+        "alpha": lambda alpha: f"Ridge(alpha={alpha!r}) for a penalty; for a learning rate, {step_of_solver(alpha)}",
         "C": lambda c: f"Ridge(alpha={_inverse(c)})",
         "l1_ratio": lambda ratio: f"ElasticNet(l1_ratio={ratio!r})",
     },
@@ -116,6 +118,8 @@ RIDGE: dict[Scale, str] = {
     "ridge": "give alpha > 0",
     "none": "use Ridge",
 }
+#: The weight of a ridge penalty, l2 theta² / 2 beside the sum over rows, in textbooks.
+_LAMBDAS = ("lambda_", "lambd", "lam", "reg_lambda")
 #: Parameters of scikit-learn's solvers that change no result here.
 _WITHOUT_EFFECT = {"dual": "a setting of liblinear", "intercept_scaling": "a setting of liblinear"}
 
@@ -130,7 +134,7 @@ def conversion(model: str, scale: Scale, name: str, value: Any) -> str | None:
     >>> conversion("LinearRegression", "none", "l2", 2)
     'LinearRegression has no l2: use Ridge(alpha=2)'
     """
-    convert = _CONVERSIONS[scale].get(name)
+    convert = _CONVERSIONS[scale].get("l2" if name in _LAMBDAS else name)
     if convert is not None:
         means = "use" if scale == "none" else f"{name}={value!r} is"
         return f"{model} has no {name}: {means} {convert(value)}"
@@ -140,42 +144,14 @@ def conversion(model: str, scale: Scale, name: str, value: Any) -> str | None:
 
 
 class PenalisedModel(FittedParameters):
-    """A model with parameters of penalties; those of other models raise, with the conversion.
+    """A model with parameters of penalties; those of other models raise, with the conversion."""
 
-    An ``__init__`` takes ``**others: Never``, which scikit-learn does not list among the parameters, and calls
-    :meth:`_reject`.
-    """
-
-    #: The parameters, as ``help`` and scikit-learn read them: without those that raise.
-    __signature__: ClassVar[Signature]
     #: How the parameters state penalties.
     _penalty_scale: ClassVar[Scale] = "l2"
 
-    def __init_subclass__(cls, **settings: Any) -> None:
-        super().__init_subclass__(**settings)
-        own = signature(cls.__init__)
-        shown = [each for each in list(own.parameters.values())[1:] if each.kind != each.VAR_KEYWORD]
-        cls.__signature__ = own.replace(parameters=shown, return_annotation=Signature.empty)
-
-    def _reject(self, others: Mapping[str, Any]) -> None:
-        """Raise for parameters that the model does not have."""
-        for name, value in others.items():
-            words = f"{type(self).__name__}.__init__() got an unexpected keyword argument {name!r}"
-            raise TypeError(self._conversion(name, value) or words)
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name; those of other models raise, with the conversion."""
-        own = self.get_params(deep=False)
-        for name, value in params.items():
-            words = None if name in own else self._conversion(name, value)
-            if words is not None:
-                raise ValueError(words)
-        super().set_params(**params)
-        return self
-
     @classmethod
     def _conversion(cls, name: str, value: Any) -> str | None:
-        return conversion(cls.__name__, cls._penalty_scale, name, value)
+        return conversion(cls.__name__, cls._penalty_scale, name, value) or super()._conversion(name, value)
 
     @classmethod
     def _is_without_effect(cls, name: str, value: Any) -> bool:

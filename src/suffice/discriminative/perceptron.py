@@ -181,7 +181,12 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
 
     @classmethod
     def _conversion(cls, name: str, value: Any) -> str | None:
-        return f"step={value!r} is eta0={value!r}" if name == "step" else None
+        if name in ("penalty", "alpha", "l1_ratio"):
+            learning_rate = f", and a learning rate alpha is eta0={value!r}" if name == "alpha" else ""
+            return (
+                f"Perceptron has no {name}: it has no penalty, for which use LogisticRegression(C=1.0){learning_rate}"
+            )
+        return super()._conversion(name, value)
 
     def _check_settings(self) -> None:
         if self.max_iter < 1:

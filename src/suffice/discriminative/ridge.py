@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Never
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -102,7 +102,6 @@ class Ridge(StreamedLeastSquares):
         verbose: bool = False,
         n_jobs: int | None = None,
         device: str | None = None,
-        **others: Never,
     ) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -119,8 +118,6 @@ class Ridge(StreamedLeastSquares):
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.device = device
-        if others:
-            self._reject(others)
 
     def _check_settings(self) -> None:
         check_alpha(self.alpha)

@@ -322,6 +322,9 @@ def _columns(X: Any) -> list[npt.NDArray[Any]]:
     table = np.asarray(X)
     if table.dtype.kind in "US" and not isinstance(X, np.ndarray):
         table = np.asarray(X, dtype=object)  # numbers beside strings keep their type
+    error = validation.one_dimension_error(X) if table.ndim < 2 else None
+    if error is not None:
+        raise error
     table = check_array(table, dtype=None, ensure_all_finite=False)
     return [table[:, feature] for feature in range(table.shape[1])]
 

@@ -78,6 +78,12 @@ def read_columns(X: Any) -> list[Column]:
         raise TypeError("sparse data was passed: a table has columns of many kinds, cell by cell; use X.toarray()")
     if hasattr(X, "collect"):
         raise TypeError(f"X is a {type(X).__name__}, whose rows are not there yet: use X.collect()")
+    if len(getattr(X, "shape", ())) < 2:
+        from suffice.validation import one_dimension_error  # imported where it is needed: commands start without it
+
+        error = one_dimension_error(X)
+        if error is not None:
+            raise error
     # Cells of a list keep their types: beside a string, NumPy would make strings of numbers.
     table = to_host(X) if is_foreign(X) else X if hasattr(X, "dtype") else np.asarray(X, dtype=object)
     _check_lengths(table)

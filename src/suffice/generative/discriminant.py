@@ -39,6 +39,12 @@ from suffice.user_warnings import warn_user
 if TYPE_CHECKING:
     from suffice.typing import ClassPriors, MatrixLike
 
+#: Other words for a structure of covariances.
+_SYNONYMS = {
+    **dict.fromkeys(("shared", "pooled", "common", "lda", "linear"), "tied"),
+    **dict.fromkeys(("separate", "qda", "quadratic"), "full"),
+    "diag": "diagonal",
+}
 SHRINKAGES = (0.0, *(float(share) for share in np.logspace(-4, 0, 17)))
 
 
@@ -159,6 +165,12 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         self.n_jobs = n_jobs
         self.device = device
 
+    @classmethod
+    def _conversion(cls, name: str, value: Any) -> str | None:
+        if name in ("solver", "store_covariance"):
+            return f"GDA has no {name}: one method serves all settings, and covariance_ is always there; leave it out"
+        return super()._conversion(name, value)
+
     # What to sum, and how to read it.
 
     def _summed_parameters(self) -> dict[str, Any]:
@@ -168,7 +180,9 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
     def _check_settings(self) -> None:
         super()._check_settings()
         if self.covariance not in STRUCTURES:
-            raise ValueError(f"covariance must be one of {', '.join(STRUCTURES)}; got {self.covariance!r}")
+            other = _SYNONYMS.get(str(self.covariance).lower())
+            meant = "" if other is None else f": it is covariance={other!r}"
+            raise ValueError(f"covariance must be one of {', '.join(STRUCTURES)}; got {self.covariance!r}{meant}")
         if self.missing not in (None, "em"):
             raise ValueError(f"missing must be None or 'em'; got {self.missing!r}")
         if isinstance(self.shrinkage, str):

@@ -121,10 +121,25 @@ NAMED: dict[str, Callable[[float, int, bool, Any], Any]] = {
     "newton-cholesky": lambda tol, steps, hessian, seed: Newton(tol, steps),
     **dict.fromkeys(("newton-cg", "sag", "saga"), lambda tol, steps, hessian, seed: Auto(tol, steps, hessian)),
 }
+#: Other words for a named solver; "normal" is of least squares alone.
+_SYNONYMS = {
+    **dict.fromkeys(("gd", "bgd", "gradient", "gradient_descent", "batch_gradient_descent"), "batch"),
+    **dict.fromkeys(("sgd", "lms", "stochastic_gradient_descent", "widrow-hoff"), "stochastic"),
+    **dict.fromkeys(("irls", "fisher", "fisher_scoring", "newton-raphson", "newton_raphson"), "newton"),
+    **dict.fromkeys(("normal_equation", "normal_equations", "closed_form", "ols", "cholesky"), "normal"),
+}
+_STEPPED = {"batch": "BatchGradient", "stochastic": "StochasticGradient"}
 
 
-def solver_of(solver: Any, tol: float, max_iter: int, hessian: bool, seed: Any) -> Any:
+def solver_of(solver: Any, tol: float, max_iter: int, hessian: bool, seed: Any, also: tuple[str, ...] = ()) -> Any:
     """Return the solver of a name with these settings; a solver is returned as it is.
+
+    Parameters
+    ----------
+    solver, tol, max_iter, hessian, seed
+        The name or the solver, and its settings.
+    also
+        Further names that the model takes, for the error.
 
     Examples
     --------
@@ -136,5 +151,12 @@ def solver_of(solver: Any, tol: float, max_iter: int, hessian: bool, seed: Any) 
     if solver not in NAMED:
         if solver == "liblinear":
             raise ValueError("there is no solver 'liblinear', which penalises the intercept: use 'auto'")
-        raise ValueError(f"solver must be one of {', '.join(NAMED)}, or a solver of suffice.solvers; got {solver!r}")
+        known = (*also, *NAMED)
+        name = _SYNONYMS.get(str(solver).lower().replace(" ", "_"))
+        if name not in known:
+            raise ValueError(
+                f"solver must be one of {', '.join(known)}, or a solver of suffice.solvers; got {solver!r}"
+            )
+        step = f"; with a step size of your own, solver={_STEPPED[name]}(step=0.1)" if name in _STEPPED else ""
+        raise ValueError(f"there is no solver {solver!r}: it is solver={name!r}{step}")
     return NAMED[solver](tol, max_iter, hessian, seed)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from suffice.parameter_names import NamedParameters
 from suffice.solvers.base import MANY, Convergence, DivergenceError, Objective, Solution, Trace
 from suffice.solvers.linear_algebra import Symmetric, flat, inner, shaped
 from suffice.statistics.base import FloatArray
@@ -15,7 +16,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
-class BatchGradient:
+class BatchGradient(NamedParameters):
     """Batch gradient descent: theta := theta - step * gradient / weight, over all rows.
 
     Parameters

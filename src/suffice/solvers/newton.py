@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from suffice.parameter_names import NamedParameters
 from suffice.solvers.base import Convergence, Objective, Solution, Trace, check_supports
 from suffice.solvers.linear_algebra import Corrections, inner, inverse_of, predicts_change
 from suffice.statistics.base import FloatArray
@@ -17,7 +18,7 @@ HALVINGS = 50
 
 
 @dataclass(frozen=True)
-class Newton:
+class Newton(NamedParameters):
     """Newton's method: theta := theta - H(theta)^-1 gradient, halving the step.
 
     H is the expected Hessian (Fisher scoring); the observed one if the objective has both, as for gamma and Tweedie

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.kernels.descent import Descent, Pace
+from suffice.parameter_names import NamedParameters
 from suffice.solvers.base import SGDObjective, Solution, Trace, check_supports, gradient_norm
 from suffice.solvers.gradient import GradientScale, diverged, is_far_above, is_near, largest_eigenvalue, scaling_advice
 from suffice.statistics.base import FloatArray
@@ -29,7 +30,7 @@ def shuffled(rows: int, seed: int | None) -> npt.NDArray[np.int64]:
 
 
 @dataclass(frozen=True)
-class StochasticGradient:
+class StochasticGradient(NamedParameters):
     """Stochastic gradient descent: theta := theta - step * gradient of the row, for each row of each epoch.
 
     It is near the optimum after few epochs, and converges slowly from there: the error is the noise of the last steps,

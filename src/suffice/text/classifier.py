@@ -158,7 +158,7 @@ class TextClassifier(SummedClassifier):
 
     @classmethod
     def _conversion(cls, name: str, value: Any) -> str | None:
-        return conversion(cls.__name__, "C", name, value)
+        return conversion(cls.__name__, "C", name, value) or super()._conversion(name, value)
 
     def _check_settings(self) -> None:
         names = (*GENERATIVE, *DISCRIMINATIVE, "auto")
