@@ -12,6 +12,7 @@ import pytest
 
 import suffice
 from suffice import AdditiveClassifier, AdditiveRegressor
+from suffice.additive import choice
 
 
 def table(n: int = 300) -> tuple[pd.DataFrame, Any]:
@@ -96,8 +97,24 @@ def test_a_stream_gives_the_model_of_rows_in_memory(make: Make) -> None:
     x, eta = table()
     model, y = make(eta)
     expected = predicted(model.fit(x, y), x)
-    parts = ((x[at : at + 70], y[at : at + 70]) for at in range(0, len(x), 70))
-    np.testing.assert_allclose(predicted(model.fit(parts), x), expected, rtol=1e-9)
+    order = np.random.default_rng(2).permutation(len(x))
+    parts = ((x.iloc[order[at : at + 70]], y[order[at : at + 70]]) for at in range(0, len(x), 70))
+    np.testing.assert_array_equal(predicted(model.fit(parts), x), expected)
+
+
+@pytest.mark.parametrize("most", [10_000, 150], ids=["all rows", "a sample"])
+def test_the_order_of_rows_does_not_matter(make: Make, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "MOST_ROWS", most)
+    x, eta = table()
+    x, eta = pd.concat([x, x[:90]]), np.append(eta, eta[:90])  # rows that are given twice, with the same target or not
+    model, y = make(eta)
+    order, weight = np.random.default_rng(2).permutation(len(x)), np.random.default_rng(3).integers(1, 4, size=len(x))
+    for weights in (None, np.full(len(x), 0.1), weight / 7):
+        expected = predicted(model.fit(x, y, weights), x)
+        found = predicted(model.fit(x.iloc[order], y[order], None if weights is None else weights[order]), x)
+        # Sums over all rows, of more rows than a sample has and of different weights, differ by rounding.
+        is_exact = most > len(x) and (weights is None or np.ptp(weights) == 0)
+        np.testing.assert_allclose(found, expected, rtol=0 if is_exact else 1e-8)
 
 
 def test_explanations_of_a_stored_model_add_up(make: Make, tmp_path: Path) -> None:

@@ -59,23 +59,34 @@ def test_quantiles_of_many_rows_are_those_of_a_sample(monkeypatch: pytest.Monkey
     assert 0 < np.abs(shares - np.linspace(0, 1, 11)[1:-1]).max() < 0.04  # 0.01 is the standard error of a quantile
 
 
-def test_the_survey_does_not_depend_on_the_order_of_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_survey_does_not_depend_on_the_order_of_the_rows_and_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("MOST_ROWS", "FEWEST_ROWS"):
         monkeypatch.setattr(parts, name, 100)
-    each = [
-        parts.Survey.of(read_columns, 20, False, {"X": x, "y": y, "place": (number, 0)})
-        for number, (x, y) in enumerate(batches(table()))
-    ]
-    one, two = each[0], each[-1]
-    for survey in each[1:]:
-        one = one.plus(20, survey)
-    for survey in each[-2::-1]:
-        two = two.plus(20, survey)
-    assert one.rows == two.rows == 300
-    assert len(one.priority) == 100
-    for mine, theirs in zip(one.bins(20), two.bins(20), strict=True):
-        assert mine.labels() == theirs.labels()
-    assert (one.bins(20)[0].low, one.bins(20)[0].high) == (table()["a"].min(), table()["a"].max())
+    rows = pd.concat([table(), table()[:200]], ignore_index=True)
+    shuffled = rows.sample(frac=1.0, random_state=0)
+    surveys = []
+    for each, size in ((rows, 70), (rows, 33), (shuffled, 70), (shuffled, 500)):
+        survey, *others = [parts.Survey.of(read_columns, 20, False, {"X": x, "y": y}) for x, y in batches(each, size)]
+        for other in others[::-1]:
+            survey = other.plus(20, survey)
+        surveys.append(survey)
+    for survey in surveys:
+        assert (survey.rows, len(survey.keys)) == (500, 100)
+        assert survey.counts.sum() > 120  # rows that are given twice
+        for mine, theirs in zip(survey.bins(20), surveys[0].bins(20), strict=True):
+            assert mine.labels() == theirs.labels()
+        assert (survey.bins(20)[0].low, survey.bins(20)[0].high) == (table()["a"].min(), table()["a"].max())
+
+
+def test_a_row_that_is_given_often_is_not_the_whole_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MOST_ROWS", "FEWEST_ROWS"):
+        monkeypatch.setattr(parts, name, 1000)
+    x = np.random.default_rng(0).normal(size=(9000, 1))
+    survey = parts.Survey.of(read_columns, 20, False, {"X": x})
+    often = np.full((3000, 1), survey.sample[0][0])  # a row that is in the sample
+    more = parts.Survey.of(read_columns, 20, False, {"X": np.append(x, often, axis=0)})
+    assert more.counts.max() == 3001
+    assert len(more.bins(20)[0]) >= len(survey.bins(20)[0]) - 2
 
 
 def test_rare_levels_are_forgotten_where_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:

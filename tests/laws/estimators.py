@@ -782,7 +782,6 @@ NOT_SUMMED = {
 }
 NO_SPARSE = {"sparse_rows": "sparse data was passed"}
 FOLDED = {
-    **dict.fromkeys(["order_of_rows", "a_stream", "a_function_that_starts_a_stream", "a_folder_of_files"], IN_ORDER),
     "weights_are_repetitions": COPIES,
     "order_of_columns": "terms are fitted one after the other, in a fixed number of cycles",
 }
@@ -800,9 +799,7 @@ ADDITIVE = [
         mixed,
         x="cells",
         refuses=NOT_SUMMED,
-        # With these few rows, other folds choose the same terms and penalties: the fit to all rows is the same.
-        differs={law: why for law, why in FOLDED.items() if law != "order_of_rows"}
-        | {"order_of_classes": "rows are dealt to folds in the order of their classes"},
+        differs=FOLDED,
     ),
     Entry(
         "AdditiveRegressor",
@@ -818,8 +815,7 @@ ADDITIVE = [
         with_offset,
         y="counts",
         refuses={**NOT_SUMMED, **NO_SPARSE},
-        # Here the folds of the parts choose the same terms and penalties.
-        differs={law: FOLDED[law] for law in ("order_of_rows", "weights_are_repetitions", "order_of_columns")},
+        differs=FOLDED,
     ),
 ]
 

@@ -229,6 +229,15 @@ FAULTS = (
         "last, sums = state.last[:0], np.array(state.sums)",
         ("tests/discriminative/test_r_inference.py::test_rows_in_parts_have_the_same_covariances",),
     ),
+    # Additive models.
+    Fault(
+        "folds depend on the order of the rows",
+        "additive",
+        "src/suffice/additive/choice.py",
+        "order = order_by_content(rows)[random.permutation(len(rows))[:MOST_ROWS]]",
+        "order = random.permutation(len(rows))[:MOST_ROWS]",
+        ("tests/additive/test_edge_cases.py::test_the_order_of_rows_does_not_matter",),
+    ),
     # Generative models.
     Fault(
         "a row that is left out keeps a part of its class's variance",

@@ -84,13 +84,13 @@ def fit_numbers(encoded: EncodedRows, columns: Sequence[ColumnBins], family: str
         if not target.any():
             raise ValueError("y is 0 in every row: the logarithm of its mean is not finite")
         scorer = partial(AdditiveScorer, labels=Labels(), link="log")
-        unit = 1.0 if family == "poisson" else float(np.average(target, weights=weight))  # of counts, it is one
+        unit = 1.0 if family == "poisson" else _mean(target, weight)  # of counts, it is one
         encoded = encoded._replace(target=target / unit)
         centre = float(np.log(unit))
         return _fit(encoded, columns, choose, scorer, centre=centre, family="tweedie", power=POWERS[family])
-    centre = float(np.average(target, weights=weight))
+    centre = _mean(target, weight)
     largest = float(np.abs(target - centre).max()) or 1.0  # squares of small numbers are 0
-    scale = largest * float(np.sqrt(np.average(((target - centre) / largest) ** 2, weights=weight))) or 1.0
+    scale = largest * _mean(((target - centre) / largest) ** 2, weight) ** 0.5 or 1.0
     encoded = encoded._replace(target=(target - centre) / scale, offset=None if known is None else known / scale)
     scorer = partial(AdditiveScorer, labels=Labels())
     return _fit(encoded, columns, choose, scorer, centre=centre, scale=scale, family="gaussian")
@@ -117,14 +117,31 @@ def _fit(
     if widen and rows.predictors > 1 and len(rows) >= MANY_ROWS:
         columns, rows = _widen_all(columns, rows)
     if rows.weight is not None:  # penalties are estimated per row: the unit of the weights must not matter
-        rows = replace(rows, weight=rows.weight / rows.weight.mean())
+        rows = replace(rows, weight=rows.weight / _mean(rows.weight))
     if rows.offset is not None:  # the intercept need not move far: its steps are short
-        middle = float(np.average(rows.offset, weights=rows.weight))
+        middle = _mean(rows.offset, rows.weight)
         rows, centre = replace(rows, offset=rows.offset - middle), centre - middle * scale
     fitted = choose(rows, columns)
     intercept, terms = pure_terms(fitted.terms, fitted.values, fitted.errors, rows.bins, rows.weight, columns)
     found = scorer(list(columns), intercept * scale + centre, [_scaled(term, scale) for term in terms])
     return BinnedFit(found, fitted.solution._replace(copies=copies), fitted)
+
+
+def _mean(values: FloatArray, weight: FloatArray | None = None) -> float:
+    """Return the mean of numbers, the same in any order of them: whole multiples of a small unit are added exactly.
+
+    Examples
+    --------
+    >>> values = np.random.default_rng(0).random(100)
+    >>> _mean(values) == _mean(values[::-1]), bool(abs(_mean(values) - values.mean()) < 1e-12)
+    (True, True)
+    """
+    if weight is not None:
+        share = weight / weight.max()  # products cannot overflow
+        return _mean(values * share) / _mean(share)
+    largest, digits = float(np.abs(values).max()) or 1.0, 62 - len(values).bit_length()
+    whole = np.rint(np.ldexp(values / largest, digits)).astype(np.int64)
+    return float(largest * (int(whole.sum()) / len(values) / 2**digits))
 
 
 def _widen_all(columns: Sequence[ColumnBins], rows: BinnedRows) -> tuple[list[ColumnBins], BinnedRows]:

@@ -58,19 +58,33 @@ class ColumnBins:
 
     @classmethod
     def of_numbers(
-        cls, name: str | int, numbers: FloatArray, most: int, range_: tuple[float, float] | None = None
+        cls,
+        name: str | int,
+        numbers: FloatArray,
+        most: int,
+        range_: tuple[float, float] | None = None,
+        counts: npt.NDArray[np.int64] | None = None,
     ) -> ColumnBins:
-        """Return bins for numbers; ``range_`` is that of the column if these are a sample of it."""
+        """Return bins for numbers; ``range_`` is that of the column if these are a sample of it.
+
+        ``counts`` says how often each number occurs, once by default.
+        """
         if not len(numbers):
             return cls(name, np.empty(0))
-        distinct = np.unique(numbers)
+        if counts is None:
+            distinct, counts = np.unique(numbers, return_counts=True)
+        else:
+            distinct, place = np.unique(numbers, return_inverse=True)
+            counts = np.bincount(place, counts).astype(np.int64)
         low, high = (float(distinct[0]), float(distinct[-1])) if range_ is None else map(float, range_)
         if len(distinct) <= most:
             edges = distinct[:-1] + (distinct[1:] - distinct[:-1]) / 2
         else:
             # Lower quantiles are numbers of the column, so that many equal numbers have a bin of their own.
             shares = np.linspace(0.0, 1.0, most + 1)[1:-1]
-            edges = np.unique(np.quantile(numbers, shares, method="lower"))
+            up_to = np.cumsum(counts)
+            ranks = np.floor((up_to[-1] - 1) * shares)
+            edges = np.unique(distinct[np.searchsorted(up_to, ranks, side="right")])
             edges = edges[edges > low]
         return cls(name, edges, None, low, high)
 
@@ -153,7 +167,7 @@ def is_number(column: Column) -> bool:
 
 def known_numbers(column: Column) -> FloatArray:
     """Return the known cells of a column of numbers; raise if one is infinite."""
-    numbers = column.cells.astype(np.float64)
+    numbers = column.cells.astype(np.float64) + 0.0  # -0.0 is 0.0
     infinite = np.flatnonzero(~np.isfinite(numbers))
     if len(infinite):
         raise ValueError(

@@ -26,6 +26,7 @@ from suffice.additive.backfitting import (
     settle_folds,
 )
 from suffice.additive.bins import MISSING, ColumnBins, group_bins
+from suffice.additive.copies import order_by_content
 from suffice.statistics.base import FloatArray
 
 #: Cycles in which penalties are estimated, of terms of one column and with pairs; and of fits with straight lines.
@@ -171,12 +172,13 @@ def fit_again(rows: BinnedRows, chosen: FittedTerms, threads: int) -> FittedTerm
 def _in_folds(rows: BinnedRows, folds: int | None, random: np.random.RandomState) -> tuple[BinnedRows, list[Held]]:
     """Return a random sample of the rows, sorted by fold, and the rows that are held out together.
 
-    Folds are stratified: rows are dealt in the order of their targets. Rows of a group are in one fold. If rows have
-    times, a fold is tested by the rows before it.
+    Both depend on the contents of the rows and the seed, not on the order of the rows. Folds are stratified: rows are
+    dealt in the order of their targets. Rows of a group are in one fold. If rows have times, a fold is tested by the
+    rows before it.
     """
     from suffice.selection.folds import assign_folds, assign_folds_by_time
 
-    order = random.permutation(len(rows))[:MOST_ROWS]
+    order = order_by_content(rows)[random.permutation(len(rows))[:MOST_ROWS]]
     if folds is None:
         folds = FOLDS if len(order) * rows.predictors < MANY_SCORES else FEW_FOLDS
     folds = max(2, min(folds, len(order)))

@@ -9,12 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
-from suffice import validation
+from suffice import _native, validation
 from suffice.additive.binned_fit import EncodedRows
 from suffice.additive.bins import Bins, ColumnBins, count_levels, is_number, known_numbers
 from suffice.data.dataset import Dataset, Piece, no_rows
@@ -23,7 +22,7 @@ from suffice.generative.columns import Column
 from suffice.kernels.inputs import host_memory
 from suffice.statistics.base import FloatArray
 
-#: Quantiles are those of a uniform sample of so many rows; with many columns, of so many cells, but not fewer rows.
+#: Quantiles are those of a random sample of so many different rows; of many columns, so many cells, but not fewer rows.
 MOST_ROWS, MOST_CELLS, FEWEST_ROWS = 200_000, 1 << 23, 20_000
 #: Of a category with more levels than this, the most frequent half is kept of the parts that were read.
 MOST_LEVELS = 200_000
@@ -37,8 +36,9 @@ Reader = Callable[[Any], list[Column]]
 class Survey:
     """What the first pass finds of some rows: of each column, what its bins depend on.
 
-    Surveys of parts are added in any order with the same result, up to levels of categories that are beyond
-    :data:`MOST_LEVELS`.
+    The result depends neither on the order of the rows nor on the parts that they are in, up to levels of categories
+    that are beyond :data:`MOST_LEVELS`: the rows of the sample are those with the smallest keys, which are random
+    numbers that depend on a row's numbers alone.
     """
 
     rows: int  # of weight above 0
@@ -48,7 +48,8 @@ class Survey:
     distinct: tuple[FloatArray | None, ...]  # the distinct numbers; None where they are more than a column has bins
     levels: tuple[Counter[str], ...]  # rows of each level of a category
     sample: dict[int, FloatArray]  # numbers of the sampled rows by column, NaN where they are missing
-    priority: FloatArray  # a random number for each sampled row; rows with the smallest are kept
+    keys: npt.NDArray[np.uint64]  # of the sampled rows, which are different, increasing
+    counts: npt.NDArray[np.int64]  # how many rows are equal to each sampled row
     classes: ClassTotals | None = None
 
     @classmethod
@@ -64,6 +65,7 @@ class Survey:
             rows = int(np.count_nonzero(weight))
         kinds, distinct, levels, numbers = [], [], [], {}
         ranges = np.tile([np.inf, -np.inf], (len(columns), 1))
+        keys = np.zeros(rows, dtype=np.uint64)
         for at, column in enumerate(columns):
             kinds.append(_kind(column))
             found: FloatArray | None = np.empty(0)
@@ -74,12 +76,11 @@ class Survey:
                 found = found if len(found) <= most else None
                 numbers[at] = np.full(rows, np.nan)
                 numbers[at][column.known] = cells
+                keys[column.known] += _native.rows.mixed(cells.view(np.uint64) + np.uint64(at))
             distinct.append(found)
             levels.append(count_levels(column) if kinds[-1] == "names" else Counter())
-        seed = [crc32(cells.tobytes()) for cells in numbers.values()]
-        priority = np.random.default_rng([*seed, *piece.get("place", ()), rows]).random(rows)
-        names = tuple(column.name for column in columns)
-        whole = cls(rows, names, tuple(kinds), ranges, tuple(distinct), tuple(levels), numbers, priority, classes)
+        names, once = tuple(column.name for column in columns), np.ones(rows, dtype=np.int64)
+        whole = cls(rows, names, tuple(kinds), ranges, tuple(distinct), tuple(levels), numbers, keys, once, classes)
         return whole._thinned()
 
     def plus(self, most: int, other: Survey) -> Survey:
@@ -110,7 +111,8 @@ class Survey:
             tuple(distinct),
             tuple(_frequent(one + two) for one, two in zip(self.levels, other.levels, strict=True)),
             sample,
-            np.concatenate([self.priority, other.priority]),
+            np.concatenate([self.keys, other.keys]),
+            np.concatenate([self.counts, other.counts]),
             classes,
         )._thinned()
 
@@ -121,26 +123,31 @@ class Survey:
             if kind == "names":
                 found.append(ColumnBins.of_levels(name, self.levels[at], most))
                 continue
-            numbers = self.distinct[at]
+            numbers, counts = self.distinct[at], None
             if numbers is None:
                 cells = self._cells(at)
-                numbers = cells[~np.isnan(cells)]
-            found.append(ColumnBins.of_numbers(name, numbers, most, tuple(self.ranges[at])))
+                numbers, counts = cells[~np.isnan(cells)], self.counts[~np.isnan(cells)]
+                if self.counts.sum() < self.rows:  # one row that is given often need not be the whole sample
+                    counts = np.minimum(counts, (counts.sum() - counts.max(initial=0)) // most + 1)
+            found.append(ColumnBins.of_numbers(name, numbers, most, tuple(self.ranges[at]), counts))
         return found
 
     def _cells(self, column: int) -> FloatArray:
         """Return a column of the sample; NaN where these parts have no number in it."""
-        return self.sample[column] if column in self.sample else np.full(len(self.priority), np.nan)
+        return self.sample[column] if column in self.sample else np.full(len(self.keys), np.nan)
 
     def _thinned(self) -> Survey:
-        """Return the survey with a sample that is no larger than it may be."""
+        """Return the survey with a sample of different rows that is no larger than it may be."""
         most = int(np.clip(MOST_CELLS // max(len(self.sample), 1), FEWEST_ROWS, MOST_ROWS))
-        if len(self.priority) <= most:
-            return self
-        kept = np.argpartition(self.priority, most)[:most]
-        return replace(
-            self, sample={at: cells[kept] for at, cells in self.sample.items()}, priority=self.priority[kept]
-        )
+        order = np.argsort(self.keys, kind="stable")  # fast where two sorted samples were added
+        keys = self.keys[order]
+        is_first = np.ones(len(keys), dtype=bool)
+        is_first[1:] = keys[1:] != keys[:-1]
+        starts = np.flatnonzero(is_first)
+        counts = np.add.reduceat(self.counts[order], starts)[:most]
+        kept = order[starts[:most]]
+        sample = {at: cells[kept] for at, cells in self.sample.items()}
+        return replace(self, sample=sample, keys=self.keys[kept], counts=counts)
 
 
 #: Returns targets and weights of a part's rows, which are so many.
