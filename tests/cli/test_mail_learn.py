@@ -97,6 +97,29 @@ def test_learn_without_mail_is_refused(tmp_path, boxes):
     assert "no mail was found" in ran.err
 
 
+@pytest.mark.parametrize(
+    ("spam", "ham", "advice"),
+    [
+        (5, 30, "not ready: learn 15 more of spam"),
+        (30, 400, "not ready: learn 10 more of spam; 30 spam and 400 ham are too uneven"),
+        (30, 30, "ready, with caution: more mail is left unsure until 200 of each are learned"),
+        (200, 2010, "ready, but with 200 spam against 2,010 ham: learn more of the rarer class"),
+        (200, 200, None),
+    ],
+)
+def test_learn_warns_of_few_or_uneven_examples(tmp_path, spam, ham, advice):
+    words: list[object] = []
+    for label, count in (("spam", spam), ("ham", ham)):
+        box = b"".join(b"From a@b.c Thu Aug 22 13:17:22 2002\n" + message(f"{label}{i}") + b"\n" for i in range(count))
+        words += [f"--{label}", written(tmp_path / label, box.decode())]
+    ran = done("mail", "learn", *words, "--filter", tmp_path / "new.db")
+    assert ran.err.startswith(f"note: the filter is {advice}") if advice else ran.err == ""
+    again = done("mail", "learn", *words, "--json", "--filter", tmp_path / "new.db")
+    assert (again.json["advice"].startswith(advice or "ready"), again.err) == (True, "")
+    assert done("mail", "learn", "-q", *words, "--filter", tmp_path / "new.db").err == ""
+    assert done("mail", "learn", "--spam", "--filter", tmp_path / "new.db", stdin=SPAM).err == ""
+
+
 def test_a_misspelt_path_learns_nothing(tmp_path, boxes):
     path = tmp_path / "new.db"
     refused("learn", "--spam", boxes["spam"], "--ham", tmp_path / "none", "--filter", path)
@@ -191,7 +214,7 @@ def test_only_the_first_skipped_files_are_named(tmp_path, boxes):
         (boxes["spam"] / f"x{number:02}.eml").touch()
     ran = done("mail", "learn", "--spam", boxes["spam"], "--filter", tmp_path / "new.db")
     assert ran.out == "learned 3 spam; 12 skipped\n"
-    assert ran.err.splitlines()[-1] == "... and 2 more; --json lists all"
+    assert ran.err.splitlines()[-2] == "... and 2 more; --json lists all"
     assert ran.err.count("skipped ") == 10
 
 

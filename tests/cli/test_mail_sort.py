@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from suffice.mail import MailFilter
-from tests.cli.command import COMMAND, done, suffice
+from tests.cli.command import COMMAND, done, process, suffice
 from tests.mail.samples import TOPICS, message, stream
 
 pytestmark = pytest.mark.needs("posix")
@@ -91,6 +91,64 @@ def test_a_dry_run_changes_no_byte_of_the_filter(box, mine):
     assert mine.read_bytes() == before
 
 
+def test_a_dry_run_is_refused_where_the_filter_cannot_be_written(box, mine):
+    def limit() -> None:
+        import resource  # POSIX only
+
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    box.add(spam(1))
+    for words in ((), ("--dry-run",)):
+        ran = process("mail", "sort", box.path, "--filter", mine, *words, preexec_fn=limit)
+        assert (ran.returncode, ran.stdout) == (3, b"")
+        assert ran.stderr == f"error: {mine} cannot be written: the disk is full\n".encode()
+    assert len(everything(box.path)) == 1
+
+
+def test_a_dry_run_creates_no_filter_above_a_shared_one(box, mine, tmp_path):
+    box.add(spam(1))
+    found = sort(box, tmp_path / "own.db", "--dry-run", "--shared", mine)
+    assert len(found["moved"]) == 1  # type: ignore[arg-type]
+    assert not (tmp_path / "own.db").exists()
+
+
+def test_a_dry_run_learns_what_the_run_would_learn(box, mine):
+    box.add(ham(1))
+    sort(box, mine)
+    (path,) = [path for part in ("cur", "new") for path in (box.path / part).glob("*")]
+    done("mail", "correct", "--spam", "--filter", mine, stdin=ham(1))  # as the recipe for mutt, which then moves it
+    box.add_folder("Junk")
+    path.rename(box.path / ".Junk" / "cur" / path.name)
+    assert sort(box, mine, "--dry-run")["learned"] == sort(box, mine)["learned"] == []
+
+
+def test_again_judges_what_was_judged_before_and_leaves_ham(box, mine, tmp_path):
+    young = tmp_path / "young.db"
+    with MailFilter(young) as mail:
+        mail.learn_all(stream(50, classes=("ham", "work")))
+    for i in range(3):
+        box.add(spam(i))
+    box.add(ham(1))
+    assert sort(box, young, "--force")["kept"] == 4
+    with MailFilter(young) as mail:
+        mail.learn_all(stream(200, 1))
+        mail.learn(spam(0), "ham")
+    assert (sort(box, young)["moved"], sort(box, young)["kept"]) == ([], 0)
+    would = sort(box, young, "--again", "--dry-run")
+    found = sort(box, young, "--again")
+    assert would["moved"] == found["moved"]
+    assert (len(found["moved"]), found["kept"]) == (2, 1)  # type: ignore[arg-type]
+    assert sorted(path.read_bytes() for path in junk(box.path)) == [spam(1), spam(2)]
+    assert (sort(box, young)["moved"], sort(box, young)["learned"]) == ([], [])
+    (wrong, _) = junk(box.path)
+    wrong.rename(box.path / "cur" / f"{wrong.name.partition(':')[0]}:2,S")
+    assert len(sort(box, young, "--again")["learned"]) == 1  # type: ignore[arg-type]
+    assert len(junk(box.path)) == 1
+    for other in ("--watch", "--only-new"):
+        ran = suffice("mail", "sort", box.path, "--again", other, "--filter", young)
+        assert (ran.code, "cannot be used together" in ran.err) == (3, True)
+
+
 def test_messages_moved_by_the_user_are_learned(box, mine):
     box.add(spam("restored"))
     box.add(ham("junked"))
@@ -131,7 +189,8 @@ def test_a_filter_that_is_not_ready_moves_nothing(box, tmp_path):
     assert "not ready" in ran.err
     assert "--force" in ran.err
     assert ran.err.count("\n") == 1
-    assert suffice("mail", "sort", box.path, "--dry-run", "--filter", path).code == 0
+    dry = suffice("mail", "sort", box.path, "--dry-run", "--filter", path)
+    assert (dry.code, dry.err) == (ran.code, ran.err)
     done("mail", "sort", box.path, "--force", "--filter", path)
     assert len(everything(box.path)) == 1
 
@@ -143,7 +202,7 @@ def test_force_moves_mail_before_the_filter_is_ready(box, tmp_path):
         mail.cuts = (0.3, 0.7)
         assert mail.classify(spam("new")).probability > 0.7
     box.add(spam("new"))
-    assert len(sort(box, path, "--dry-run")["moved"]) == 1  # type: ignore[arg-type]
+    assert len(sort(box, path, "--dry-run", "--force")["moved"]) == 1  # type: ignore[arg-type]
     assert len(sort(box, path, "--force")["moved"]) == 1  # type: ignore[arg-type]
 
 

@@ -64,6 +64,9 @@ class WordJudge:
         self.database.execute("INSERT OR REPLACE INTO learned VALUES (?, ?)", (self.identity(data), label))
         return True
 
+    def learned_as(self, data: bytes) -> str | None:
+        return self.learned_labels().get(self.identity(data))
+
     def learned_labels(self) -> dict[str, str]:
         return dict(self.database.execute("SELECT id, label FROM learned"))
 

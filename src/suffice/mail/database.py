@@ -212,15 +212,24 @@ class Database:
     def _describe_error(self, error: sqlite3.Error) -> str:
         if "locked" in str(error) or "busy" in str(error):
             return f"{self.path} has been locked by another program for more than {TIMEOUT:.0f} s: try again"
-        is_io_error = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_IOERR
-        is_read_only = "readonly" in str(error)
-        if "full" in str(error) or ((is_io_error or is_read_only) and is_disk_full(self.path.parent)):
+        if "full" in str(error):
             return f"{self.path} cannot be written: the disk is full"
-        if is_read_only:
-            return f"{self.path} cannot be written: check its permissions, and those of its folder"
+        is_io_error = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_IOERR
+        if "readonly" in str(error) or (is_io_error and is_disk_full(self.path.parent)):
+            return self._why_not_written()
         if is_io_error:
             return f"{self.path} cannot be read or written ({error}): check the disk"
         return f"{self.path} is damaged ({error}): run suffice mail doctor"
+
+    def _why_not_written(self) -> str:
+        is_full = is_disk_full(self.path.parent)
+        cure = "the disk is full" if is_full else "check its permissions, and those of its folder"
+        return f"{self.path} cannot be written: {cure}"
+
+    def check_writable(self) -> None:
+        """Raise MailError if the file cannot be written, or the disk is full."""
+        if self.file is not None and (self.read_only or is_disk_full(self.path.parent)):
+            raise MailError(self._why_not_written())
 
     @property
     def in_transaction(self) -> bool:

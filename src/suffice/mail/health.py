@@ -16,7 +16,7 @@ from suffice.mail.database import FEATURES
 from suffice.mail.errors import MailError
 from suffice.mail.filter import MailFilter
 from suffice.mail.store import Store, today
-from suffice.mail.verdict import ENOUGH, MIN_MESSAGES, is_ready, missing_messages
+from suffice.mail.verdict import ENOUGH, MAX_RATIO, MIN_MESSAGES, is_ready, missing_messages
 
 #: Spam cut below which a single token can decide: odds of 3 to 1.
 SINGLE_TOKEN_CUT = 0.75
@@ -54,7 +54,16 @@ class Status:
             return f"not ready: learn {' and '.join(missing)}{uneven} (suffice mail learn --spam MAIL --ham MAIL)"
         if min(spam, ham) < ENOUGH:
             return f"ready, with caution: more mail is left unsure until {ENOUGH} of each are learned"
+        if self.uneven:
+            return f"ready, but with {spam:,} spam against {ham:,} ham: learn more of the rarer class"
         return "ready"
+
+    @property
+    def uneven(self) -> bool:
+        """Whether one side, spam or the rest, has many times the messages of the other."""
+        spam = self.learned.get("spam", 0)
+        ham = sum(self.learned.values()) - spam
+        return max(spam, ham) > MAX_RATIO * min(spam, ham)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the status for JSON output."""
@@ -221,7 +230,8 @@ def _check_content(mail: MailFilter) -> list[Finding]:
     known = status(mail)
     counts = ", ".join(f"{count:,} {name}" for name, count in known.learned.items())
     found = [Finding("fine", f"learned: {counts}; {known.tokens:,} tokens")]
-    found.append(Finding("fine", known.advice) if known.ready else Finding("remark", *known.advice.split(": ", 1)))
+    is_fine = known.ready and not known.uneven
+    found.append(Finding("fine", known.advice) if is_fine else Finding("remark", *known.advice.split(": ", 1)))
     store = mail.store()
     last = store.get_integer("last") or None
     found += _check_clock(store, last)
@@ -233,8 +243,4 @@ def _check_content(mail: MailFilter) -> list[Finding]:
     if last is not None and today() - last > STALE_DAYS:
         cure = "if mail was corrected since, training does not reach this file: check --filter and $SUFFICE_MAIL"
         found.append(Finding("remark", f"nothing was learned since {known.last}", cure))
-    spam = known.learned.get("spam", 0)
-    ham = sum(known.learned.values()) - spam
-    if known.ready and max(spam, ham) > 20 * min(spam, ham):
-        found.append(Finding("remark", f"{spam:,} spam against {ham:,} ham", "learn more of the rarer class"))
     return found

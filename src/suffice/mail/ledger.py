@@ -76,10 +76,12 @@ class StoredLedger:
         The filter.
     box
         The path of a Maildir, or the address of a folder on a server.
+    read_only
+        Whether the ledger is only read: no file is created for it.
     """
 
-    def __init__(self, mail: MailFilter, box: Path | str) -> None:
-        mail.store(create=True)
+    def __init__(self, mail: MailFilter, box: Path | str, *, read_only: bool = False) -> None:
+        mail.store(create=not read_only)
         self._mail = mail
         self._box = os.fsencode(box if isinstance(box, str) else box.resolve())
         #: Number of this run; None until it moves something.

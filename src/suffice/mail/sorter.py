@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple, Protocol, TypeVar
 
 from suffice.mail.features import decode_subject, extract_features
@@ -46,6 +47,9 @@ class Judge(Protocol):
     def learn(self, data: bytes, label: str) -> bool:
         """Learn a message; return False if it was learned as this class before."""
 
+    def learned_as(self, data: bytes) -> str | None:
+        """Return the class that a message was learned as; None if it was not."""
+
 
 class FilterJudge:
     """A mail filter as the judge of a sorted mailbox.
@@ -73,6 +77,10 @@ class FilterJudge:
     def learn(self, data: bytes, label: str) -> bool:
         """Learn a correction until the verdict agrees."""
         return self._mail.correct(data, label) != "known"
+
+    def learned_as(self, data: bytes) -> str | None:
+        """Return the class that a message was learned as; None if it was not."""
+        return self._mail.learned_as(data)
 
 
 class Moved(NamedTuple):
@@ -159,6 +167,7 @@ def sort_mailbox(
     learn: bool = True,
     learn_strangers: bool | None = None,
     only_new: bool = False,
+    again: bool = False,
     report: Callable[[Moved | Learned | Skipped], None] | None = None,
     confirm: Callable[[list[Moved]], bool] | None = None,
 ) -> SortResult:
@@ -196,11 +205,14 @@ def sort_mailbox(
         the mail that was learned on purpose.
     only_new
         Whether to judge only messages that no mail program has seen yet.
+    again
+        Whether to judge also the messages of the inbox that an earlier run judged, except those that were learned as
+        ham.
     report
         Called with each message that is moved, learned or skipped.
     confirm
-        Called once, before the first move, with all moves; if it returns False, nothing is moved, and the next run
-        judges these messages again. If None, messages are moved as they are judged.
+        Called once, before the first move, with all moves; if it returns False or raises, nothing is moved, learned or
+        recorded: the next run judges all messages again. If None, messages are moved as they are judged.
     """
     others = dict(folders or {})
     places = {"spam": spam_folder, **({"unsure": unsure_folder} if unsure_folder else {}), **others}
@@ -209,7 +221,9 @@ def sort_mailbox(
     names = {label: box.folder_name(place) for label, place in places.items()}
     if INBOX in names.values() or len(set(names.values())) < len(names):
         raise ValueError(f"each class needs a folder of its own, other than the inbox; got {places}")
-    return _Run(box, judge, ledger, dry_run, learn, learn_strangers, only_new, report, confirm).run(places, names)
+    return _Run(box, judge, ledger, dry_run, learn, learn_strangers, only_new, again, report, confirm).run(
+        places, names
+    )
 
 
 class _JudgeError(Exception):
@@ -238,10 +252,12 @@ class _Run:
     learning: bool
     learn_strangers: bool | None
     only_new: bool
+    again: bool
     report: Callable[[Moved | Learned | Skipped], None] | None
     confirm: Callable[[list[Moved]], bool] | None
     result: SortResult = field(default_factory=SortResult)
     pending: list[_Pending] = field(default_factory=list)
+    delayed: list[Callable[[], object]] | None = None  # changes that wait for the confirmation, while it is awaited
     examined: set[str] = field(default_factory=set)  # identities of messages whose files the ledger did not know
     moved: set[str] = field(default_factory=set)  # identities of messages that this run moved
 
@@ -249,6 +265,10 @@ class _Run:
         # The inbox is listed first: a message that is moved back to it now is in neither listing, and left to the
         # next run.
         self.inbox = Folder(INBOX, self.box, self.ledger, "ham")
+        if self.again:
+            self.inbox.unknown = list(self.inbox.entries.values())
+        if self.confirm is not None and not self.dry_run:
+            self.delayed = []
         self.places = places
         self.targets = {
             label: Folder(names[label], self._open_target(place), self.ledger, None if label == "unsure" else label)
@@ -268,9 +288,13 @@ class _Run:
                 self._examine(folder, entry)
                 if len(self.pending) == BATCH and self.confirm is None:
                     self._move_pending()
-        if self.pending and not self._is_confirmed():
-            self.result.declined = True
-            return self.result
+        if self.delayed is not None:
+            if self.pending and self.confirm and not self.confirm([each.describe() for each in self.pending]):
+                self.result.declined = True
+                return self.result
+            changes, self.delayed = self.delayed, None
+            for change in changes:
+                change()
         while self.pending:
             self._move_pending()
         self._trace_vanished()
@@ -282,10 +306,14 @@ class _Run:
             self.ledger.flush()
         return self.result
 
-    def _is_confirmed(self) -> bool:
-        if self.confirm is None or self.dry_run:
-            return True
-        return self.confirm([each.describe() for each in self.pending])
+    def _change(self, change: Callable[[], object]) -> None:
+        """Change the ledger: now, after the confirmation, or not at all in a dry run."""
+        if self.dry_run:
+            return
+        if self.delayed is not None:
+            self.delayed.append(change)
+        else:
+            change()
 
     def _open_target(self, place: str) -> SortableMailbox | None:
         try:
@@ -304,9 +332,8 @@ class _Run:
 
     def _record_unread(self, folder: Folder) -> None:
         """Record the messages of a user's folder before the first move: none of them can come from the spam folder."""
-        if not self.dry_run:
-            for entry in folder.unknown:
-                self.ledger.add_file(folder.name, entry.key, "")
+        for entry in folder.unknown:
+            self._change(partial(self.ledger.add_file, folder.name, entry.key, ""))
 
     def _trace_vanished(self) -> None:
         """Find messages that left their folder and appear in no other: either a copy exists, or they are deleted."""
@@ -355,7 +382,10 @@ class _Run:
         if not before:
             self._handle_unknown(folder, entry, identity, data)
         elif before == folder.name:
-            self._record(folder, entry, identity)  # as recorded, possibly after an interrupted move
+            if self.again and folder is self.inbox and not self._is_ham(entry, identity, data):
+                self._judge(entry, identity, data)
+            else:
+                self._record(folder, entry, identity)  # as recorded, possibly after an interrupted move
         elif recorded.startswith(MOVING):
             if folder is not self.inbox:
                 self._record(folder, entry, identity)  # the user moved it first
@@ -365,29 +395,36 @@ class _Run:
             self._learn_move(before, folder, entry, identity, data)
         elif folder is self.inbox and not self._is_copy(before, entry, identity, data):
             self._judge(entry, identity, data)  # the same message, delivered again
-        elif not self.dry_run:
-            self.ledger.add_file(folder.name, entry.key, identity)
+        else:
+            self._change(partial(self.ledger.add_file, folder.name, entry.key, identity))
 
     def _handle_unknown(self, folder: Folder, entry: Entry, identity: str, data: bytes) -> None:
         """Act on a message that is not in the ledger."""
         if folder is self.inbox:
-            # A message that was marked or moved as spam and is seen was left here, or moved back: it stays.
-            is_checked = self.only_new or self.ledger.was_marked(identity)
-            if not entry.new and (is_checked or self.ledger.folders_elsewhere(identity) - {INBOX}):
+            if (self.only_new and not entry.new) or self._is_checked(entry, identity):
                 self._record(folder, entry, identity)
             else:
                 self._judge(entry, identity, data)
         elif not folder.ours:
-            if not self.dry_run:
-                self.ledger.add_file(folder.name, entry.key, identity)
+            self._change(partial(self.ledger.add_file, folder.name, entry.key, identity))
         else:
             learn = not folder.is_first if self.learn_strangers is None else self.learn_strangers
             if self.ledger.was_marked(identity) and folder.label == "spam":
                 learn = False  # a rule moved it here because of our own mark
             if folder.name in self.ledger.folders_elsewhere(identity):
                 learn = False  # a run for another mailbox moved it here, or has learned it
-            if not learn or self._learn(entry, data, folder.label):
+            if not learn or self._learn(folder, entry, data, folder.label):
                 self._record(folder, entry, identity)
+
+    def _is_checked(self, entry: Entry, identity: str) -> bool:
+        """Return whether the user saw a message that was marked or moved as spam, and left it here or moved it back."""
+        return not entry.new and bool(
+            self.ledger.was_marked(identity) or self.ledger.folders_elsewhere(identity) - {INBOX}
+        )
+
+    def _is_ham(self, entry: Entry, identity: str, data: bytes) -> bool:
+        """Return whether the user knows a message of the inbox as ham: it stays, even if all are judged again."""
+        return self._is_checked(entry, identity) or self._call_judge(self.judge.learned_as, data) == "ham"
 
     def _learn_move(self, before: str, folder: Folder, entry: Entry, identity: str, data: bytes) -> None:
         """Learn from a message that the user moved."""
@@ -399,7 +436,7 @@ class _Run:
         elif not folder.ours:
             suspect = (self.targets.get("spam"), self.targets.get("unsure"))
             label = "ham" if before in {target.name for target in suspect if target} else None
-        if self._learn(entry, data, label):
+        if self._learn(folder, entry, data, label):
             self._record(folder, entry, identity)
 
     def _judge(self, entry: Entry, identity: str, data: bytes) -> None:
@@ -437,6 +474,8 @@ class _Run:
                 box.sync()
         for each, entry in moved:
             self.moved.add(each.identity)
+            if self.inbox.present.pop(each.entry.key, None):  # judged again
+                self.inbox.vanished[each.entry.key] = each.identity
             if not self.dry_run:
                 self.ledger.end_move(self._describe_move(each)._replace(moved=entry.key))
             self.result.moved.append(each.describe())
@@ -474,22 +513,29 @@ class _Run:
         messages = [source.box.read(copy) for copy in source.copies(identity) if source.box]
         return any(message.data == data for message in messages if isinstance(message, Message))
 
-    def _learn(self, entry: Entry, data: bytes, label: str | None) -> bool:
+    def _learn(self, folder: Folder, entry: Entry, data: bytes, label: str | None) -> bool:
         """Learn a message unless the label is None; return whether the message need not be examined again."""
         if label is None:
             return True
         if not self.learning:
             return False
-        if self.dry_run or self._call_judge(self.judge.learn, data, label):
+        if self.delayed is not None:
+            self.delayed.append(partial(self._examine, folder, entry))  # it is read again: many may wait
+            return False
+        if self._would_learn(data, label) if self.dry_run else self._call_judge(self.judge.learn, data, label):
             self.result.learned.append(Learned(entry.path, label))
             self._report(self.result.learned[-1])
         return True
 
+    def _would_learn(self, data: bytes, label: str) -> bool:
+        """Return whether the judge does not know that a message is of this class, or judges otherwise."""
+        known = self._call_judge(self.judge.learned_as, data)
+        return known != label or self._call_judge(self.judge.verdict, data)[0] != label
+
     def _record(self, folder: Folder, entry: Entry, identity: str) -> None:
         folder.present[entry.key] = identity
-        if not self.dry_run:
-            self.ledger.set_folder(identity, folder.name)
-            self.ledger.add_file(folder.name, entry.key, identity)
+        self._change(partial(self.ledger.set_folder, identity, folder.name))
+        self._change(partial(self.ledger.add_file, folder.name, entry.key, identity))
 
     def _skip(self, where: str, why: str) -> None:
         self.result.skipped.append(Skipped(where, why))

@@ -27,7 +27,7 @@ from suffice.mail.imap.errors import LoginError
 from tests.cli.command import done, refused, suffice
 from tests.mail.imap.dovecot import PASSWORD, SPECIAL, User
 from tests.mail.recipes import terminal
-from tests.mail.samples import TOPICS, message
+from tests.mail.samples import TOPICS, message, stream
 
 pytestmark = pytest.mark.needs("imap")
 #: Extensions of servers with MOVE; without it; and with neither MOVE nor UIDPLUS.
@@ -322,15 +322,42 @@ def test_undo_finds_messages_without_their_uids(
 
 def test_the_first_run_asks_before_it_moves_more_than_ten(ann: User, mine: Path) -> None:
     ann.deliver(*map(spam, range(11)), ham(1))
+    ann.deliver(*map(ham, range(5, 9)), folder="Junk")
     words = ("mail", "sort", ann.address(), "--filter", mine, *ann.options)
-    ran = suffice(*words)
-    assert ran.code == 3
-    assert "the first run would move 11 messages" in ran.err
-    assert "note" in ran.err  # the subject
-    assert len(ann.texts()) == 12
+    before = settled(mine)
+    dry = done(*words, "--dry-run")
+    assert "11 would be moved, 1 kept" in dry.out
+    assert dry.err.startswith("without --yes, the run asks before it moves 11 messages")
+    for strangers in ((), ("--learn-strangers",)):
+        ran = suffice(*words, *strangers)
+        assert (ran.code, ran.raw) == (3, b"")
+        assert "the run would move 11 messages, and nothing was moved" in ran.err
+        *moves, _ = ran.err.splitlines()
+        assert len(moves) == 11
+        assert all(re.fullmatch(r"would be moved to Junk \(p=0\.\d+\)  note", line) for line in moves)
+        assert len(ann.texts()) == 12
+        assert settled(mine) == before
+    assert sort(ann, mine, "--yes", "--dry-run")["kept"] == 1
     assert len(sort(ann, mine, "--yes")["moved"]) == 11
     ann.deliver(*map(spam, range(20, 31)))
     assert len(sort(ann, mine)["moved"]) == 11
+
+
+def test_again_asks_and_judges_what_was_judged_before(ann: User, mine: Path, tmp_path: Path) -> None:
+    young = tmp_path / "young.db"
+    with MailFilter(young) as mail:
+        mail.learn_all((each(number), label) for number in range(30) for each, label in ((ham, "ham"), (work, "work")))
+    ann.deliver(*map(spam, range(11)), ham("new"))
+    assert sort(ann, young, "--force")["kept"] == 12
+    with MailFilter(young) as mail:
+        mail.learn_all(stream(300, classes=("ham", "spam", "work")))
+    assert sort(ann, young)["moved"] == []
+    words = ("mail", "sort", ann.address(), "--again", "--filter", young, *ann.options)
+    assert "the run would move 11 messages" in suffice(*words).err
+    found = done(*words, "--json", "--yes").json
+    assert (len(found["moved"]), found["kept"]) == (11, 1)
+    found = sort(ann, young)
+    assert (found["moved"], found["learned"], found["kept"]) == ([], [], 0)
 
 
 @pytest.mark.needs("posix")
@@ -338,7 +365,7 @@ def test_the_first_run_asks_before_it_moves_more_than_ten(ann: User, mine: Path)
 def test_the_question_of_the_first_run_is_shown_on_a_terminal(ann: User, mine: Path, answer: str, count: int) -> None:
     ann.deliver(*map(spam, range(11)), ham(1))
     command = [sys.executable, "-m", "suffice", "mail", "sort", ann.address(), "--filter", str(mine), *ann.options]
-    question = "Move 11 messages? [y/N]: "
+    question = "Nothing was moved yet. Move 11 messages? [y/N]: "
     written = terminal.run(command, dict(os.environ), answers={question: f"{answer}\n"})
     after = written.partition(question)[2]
     assert re.match(rf"{answer}\s", after)  # nothing overwrites it

@@ -143,6 +143,8 @@ def learn_command(
     suffice mail learn --spam < message
     suffice mail learn imaps://ann@mail.example.org/INBOX --ham
     """  # noqa: D301
+    from suffice.mail.health import status
+
     named = group_by_class(spam, ham, others)
     skipped: list[Skipped] = []
     with open_filter(path, shared) as chosen, _open_servers(named, **server) as classes:
@@ -152,7 +154,10 @@ def learn_command(
             counts = _learn_batches(chosen, classes, given, skipped, quiet or as_json)
         else:
             counts = _learn_each(chosen, classes, given, skipped, train)
-    print_counts(counts, skipped, as_json, quiet)
+        advice = status(chosen).advice
+    print_counts(counts, skipped, as_json, quiet, {"advice": advice})
+    if advice != "ready" and not (quiet or as_json or is_single):
+        print_remark(f"note: the filter is {advice}")
 
 
 @contextmanager
@@ -245,8 +250,10 @@ def _learn_each(
     return counts
 
 
-def print_counts(counts: LearnCounts, skipped: list[Skipped], as_json: bool, quiet: bool) -> None:
-    """Print what was learned and skipped; raise if no mail was found."""
+def print_counts(
+    counts: LearnCounts, skipped: list[Skipped], as_json: bool, quiet: bool, more: Mapping[str, str] | None = None
+) -> None:
+    """Print what was learned and skipped, in JSON with ``more``; raise if no mail was found."""
     if as_json:
         write_json(
             {
@@ -257,6 +264,7 @@ def print_counts(counts: LearnCounts, skipped: list[Skipped], as_json: bool, qui
                 "disputed": counts.disputed,
                 "classes": counts.classes,
                 "skipped": [{"where": each.where, "why": each.why} for each in skipped],
+                **(more or {}),
             }
         )
     elif not quiet:

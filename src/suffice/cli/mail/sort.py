@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 #: Moves that the first run makes without a question, and moves that the question shows.
 UNASKED, SHOWN = 10, 50
+_REFUSAL = "a first run, or one with --again, of more than ten moves is refused where there is no terminal to ask on"
 
 
 @click.command("sort")
@@ -48,6 +49,7 @@ UNASKED, SHOWN = 10, 50
 @click.option("-n", "--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
 @click.option("--watch", is_flag=True, help="Continue as mail arrives and is moved, until interrupted.")
 @click.option("--only-new", is_flag=True, help="Judge only mail that no mail program has seen yet.")
+@click.option("--again", is_flag=True, help="Judge also what earlier runs judged, except mail learned as ham.")
 @click.option("--learn/--no-learn", default=True, help="Whether to learn from messages that you moved.")
 @click.option(
     "--learn-strangers/--no-learn-strangers",
@@ -66,6 +68,7 @@ def sort_command(
     shared: tuple[str, ...],
     watch: bool,
     force: bool,
+    again: bool,
     password_command: str | None,
     token_command: str | None,
     ca_file: str | None,
@@ -76,11 +79,14 @@ def sort_command(
     """Move spam of a Maildir, or of a folder on a mail server, into a folder.
 
     Messages that you moved since the last run are learned: one that you move into the spam folder as spam, one that you
-    move out of it as ham. No message is deleted. With --dry-run, nothing is changed. The address of a folder on a
-    server is imaps://USER@HOST/INBOX.
+    move out of it as ham. No message is deleted. With --dry-run, nothing is changed, and what would be refused is
+    refused. The address of a folder on a server is imaps://USER@HOST/INBOX.
     """
-    if undo and watch:
-        raise click.UsageError("--undo and --watch cannot be used together")
+    for one, other in (("--undo", "--watch"), ("--undo", "--again"), ("--again", "--watch"), ("--again", "--only-new")):
+        given = {"--undo": undo, "--watch": watch, "--again": again, "--only-new": options["only_new"]}
+        if given[one] and given[other]:
+            raise click.UsageError(f"{one} and {other} cannot be used together")
+    options["again"] = again
     if "@" in mailbox and not is_imap_address(mailbox) and not os.path.lexists(mailbox):
         raise click.UsageError(f"there is no folder {mailbox!r}; one on a server is imaps://USER@HOST/FOLDER")
     with open_filter(path, shared) as chosen:
@@ -121,10 +127,10 @@ class _ImapSorting:
         from suffice.mail.sorter import INBOX
 
         options = self._options
-        anyway = self._force or options["dry_run"]
-        _check_ready(self._chosen, anyway)
+        _check_ready(self._chosen, self._force)
         with self._open_ledger(box) as ledger:
-            is_asked = "" not in ledger.known_files(INBOX) and not self._yes and not options["dry_run"]
+            is_first = "" not in ledger.known_files(INBOX)
+            is_asked = (is_first or options["again"]) and not self._yes
             spam_folder = options["spam_folder"] or box.connection.find_junk() or "Junk"
             with ExitStack() as progress:
                 progress.enter_context(_show_progress(box, options["quiet"] or options["as_json"]))
@@ -134,10 +140,14 @@ class _ImapSorting:
                     return _confirm(moves)
 
                 confirm = ask if is_asked else None
-                found = _sort(self._chosen, box, ledger, anyway, confirm, **{**options, "spam_folder": spam_folder})
+                found = _sort(
+                    self._chosen, box, ledger, self._force, confirm, **{**options, "spam_folder": spam_folder}
+                )
         if found.declined:
             raise click.ClickException("nothing was moved")
         _print(found, options["as_json"], self._quiet, options["dry_run"], ledger.run)
+        if is_asked and options["dry_run"] and len(found.moved) > UNASKED:
+            print_remark(f"without --yes, the run asks before it moves {len(found.moved):,} messages: {_REFUSAL}")
         if found.moved and not options["dry_run"] and box.leaves_deleted:
             print_remark(
                 f"the server has neither MOVE nor UIDPLUS: {len(found.moved):,} moved messages are still in the inbox, "
@@ -170,20 +180,22 @@ def _check_failed(failed: int) -> None:
 
 
 def _confirm(moves: list[Moved]) -> bool:
-    """Show the moves of a first run, and ask before there are many."""
+    """Show the moves of a first run, or of one that judges all again, and ask before there are many."""
     from suffice.printable import printable
 
     if len(moves) <= UNASKED:
         return True
     for move in moves[:SHOWN]:
-        sys.stderr.write(printable(f"to {move.folder} (p={move.probability:.4f})  {move.subject}") + "\n")
+        line = f"would be moved to {move.folder} (p={move.probability:.4f})  {move.subject}"
+        sys.stderr.write(printable(line) + "\n")
     if len(moves) > SHOWN:
         sys.stderr.write(f"... and {len(moves) - SHOWN:,} more\n")
     if sys.stdin is None or not sys.stdin.isatty():
         raise click.ClickException(
-            f"the first run would move {len(moves):,} messages: look at them with --dry-run, then use --yes"
+            f"the run would move {len(moves):,} messages, and nothing was moved: look at them with --dry-run, then use "
+            f"--yes ({_REFUSAL})"
         )
-    return click.confirm(f"This is the first run. Move {len(moves):,} messages?", err=True)
+    return click.confirm(f"Nothing was moved yet. Move {len(moves):,} messages?", err=True)
 
 
 @contextmanager
@@ -206,7 +218,8 @@ def _undo_maildir(chosen: MailFilter, maildir: str, run: str, options: dict[str,
     from suffice.mail.ledger import StoredLedger
     from suffice.mail.mailboxes.maildir import Maildir
 
-    _undo(Maildir(maildir), StoredLedger(chosen, Path(maildir)), run, options)
+    ledger = StoredLedger(chosen, Path(maildir), read_only=options["dry_run"])
+    _undo(Maildir(maildir), ledger, run, options)
 
 
 def _undo(box: SortableMailbox, ledger: StoredLedger, run: str, options: dict[str, Any]) -> None:
@@ -226,7 +239,6 @@ def _undo(box: SortableMailbox, ledger: StoredLedger, run: str, options: dict[st
 
 
 def _sort_maildir(chosen: MailFilter, maildir: str, watch: bool, force: bool, options: dict[str, Any]) -> None:
-    anyway = force or options["dry_run"]
     options = {**options, "spam_folder": options["spam_folder"] or "Junk"}
     failed = 0
 
@@ -235,9 +247,9 @@ def _sort_maildir(chosen: MailFilter, maildir: str, watch: bool, force: bool, op
         from suffice.mail.mailboxes.maildir import Maildir
 
         nonlocal failed
-        _check_ready(chosen, anyway)
-        ledger = StoredLedger(chosen, Path(maildir))
-        found = _sort(chosen, Maildir(maildir), ledger, anyway, None, **options)
+        _check_ready(chosen, force)
+        ledger = StoredLedger(chosen, Path(maildir), read_only=options["dry_run"])
+        found = _sort(chosen, Maildir(maildir), ledger, force, None, **options)
         failed = found.failed
         _print(found, options["as_json"], options["quiet"] or watch, options["dry_run"], ledger.run)
         sys.stdout.flush()
@@ -261,11 +273,13 @@ def _folders_beside(maildir: str, *names: str | None) -> list[str]:
     return [str(path) for path in paths if not path.is_relative_to(box.path) and (path / "cur").is_dir()]
 
 
-def _check_ready(chosen: MailFilter, anyway: bool) -> None:
+def _check_ready(chosen: MailFilter, force: bool) -> None:
+    """Raise if the filter may move nothing, because it has learned too little or its file cannot be written."""
     from suffice.mail.health import status
 
+    chosen.store().check_writable()
     found = status(chosen)
-    if not found.ready and not anyway:
+    if not found.ready and not force:
         raise click.ClickException(f"the filter is {found.advice}; --force moves mail all the same")
 
 
@@ -273,13 +287,14 @@ def _sort(
     chosen: MailFilter,
     box: SortableMailbox,
     ledger: StoredLedger,
-    anyway: bool,
+    force: bool,
     confirm: Callable[[list[Moved]], bool] | None,
     spam_folder: str,
     unsure_folder: str | None,
     folders: tuple[tuple[str, str], ...],
     dry_run: bool,
     only_new: bool,
+    again: bool,
     learn: bool,
     learn_strangers: bool | None,
     as_json: bool,
@@ -292,7 +307,7 @@ def _sort(
             raise click.ClickException(f"there is no class {label!r}: the filter has {', '.join(chosen.classes)}")
     return sort_mailbox(
         box,
-        FilterJudge(chosen, anyway=anyway),
+        FilterJudge(chosen, anyway=force),
         ledger,
         spam_folder=spam_folder,
         unsure_folder=unsure_folder,
@@ -301,6 +316,7 @@ def _sort(
         learn=learn,
         learn_strangers=learn_strangers,
         only_new=only_new,
+        again=again,
         report=None if as_json or quiet else _event_printer(dry_run),
         confirm=confirm,
     )

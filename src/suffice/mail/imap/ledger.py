@@ -35,7 +35,7 @@ class ImapLedger(StoredLedger):
     """
 
     def __init__(self, mail: MailFilter, box: ImapFolder, *, read_only: bool = False) -> None:
-        super().__init__(mail, box.connection.address.ledger)
+        super().__init__(mail, box.connection.address.ledger, read_only=read_only)
         self._folder, self._read_only = box, read_only
 
     def open(self, name: str) -> ImapFolder:
