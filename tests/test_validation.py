@@ -17,6 +17,7 @@ from suffice import _native
 from suffice.kernels import Batch
 from suffice.kernels.native import NativeKernels
 from suffice.text.vectorizers import CountVectorizer
+from suffice.validation import groups
 
 ROWS = sparse.csr_array(np.array([[1.0, 0, 2], [0, 3, 0], [1, 0, 1], [0, 1, 0], [2, 1, 0], [0, 0, 4]]))
 Y = np.array([0, 1, 0, 1, 0, 1])
@@ -281,12 +282,149 @@ def test_one_weight_or_exposure_stands_for_every_row() -> None:
 
 
 def test_labels_that_are_no_names_or_numbers_are_refused() -> None:
-    x = ROWS.toarray()
-    with pytest.raises(ValueError, match="Complex data not supported"):
-        suffice.GaussianNB().fit(x, Y + 1j)
-    days = np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]")[Y]
     with pytest.raises(TypeError, match=r"a class label must be a str, int, float or bool; got .* in y\[0\]"):
-        suffice.GaussianNB().fit(x, days)
+        suffice.GaussianNB().fit(ROWS.toarray(), np.array([None, "a"], dtype=object)[Y])
+
+
+EVERY_MODEL = [
+    *MODELS.values(),
+    *(suffice.FamilyNB("poisson"), suffice.CategoricalNB(), suffice.MixedNB(), suffice.AdditiveClassifier()),
+    *(suffice.LogisticRegressionCV(), suffice.LocallyWeightedRegression(family="bernoulli"), suffice.GLM("binomial")),
+    *(suffice.Ridge(), suffice.RidgeCV(), suffice.Lasso(), suffice.LassoCV(), suffice.ElasticNetCV()),
+    *(suffice.GammaRegressor(), suffice.TweedieRegressor(), suffice.LinearRegression(solver="newton")),
+    *(suffice.LocallyWeightedRegression(), suffice.AdditiveRegressor()),
+]
+DAYS = np.array(["2024-12-30", "2024-12-31"], dtype="M8[D]")[Y]
+NO_TARGETS = {
+    "dates": (np.where(np.arange(6) == 3, np.datetime64("NaT"), DAYS), "y holds dates or times, datetime64"),
+    "nanoseconds": (DAYS.astype("M8[ns]"), "y holds dates or times, datetime64"),
+    "spans": (DAYS - DAYS[0], "y holds dates or times, timedelta64"),
+    "a column of dates": (pd.Series(DAYS).dt.tz_localize("UTC"), "y holds dates or times, Timestamp"),
+    "complex numbers": (Y + 1j, r"Complex data not supported: y\[0\] is 1j"),
+    "complex objects": (np.array([1, 2j, 1, 2, 1, 2], dtype=object), r"Complex data not supported: y\[1\] is 2j"),
+    "a masked entry": (np.ma.array(Y, mask=Y == 1), r"y\[1\] is masked: only cells of X may be missing"),
+}
+
+
+@pytest.mark.parametrize("name", NO_TARGETS)
+def test_dates_complex_numbers_and_masked_entries_are_no_targets_of_any_model(name: str) -> None:
+    x, (y, words) = ROWS.toarray(), NO_TARGETS[name]
+    for model in EVERY_MODEL:
+        with pytest.raises(ValueError, match=words):
+            clone(model).fit(x, y)
+    with pytest.raises(ValueError, match=words):
+        suffice.LinearRegression().fit(iter([(x, Y), (x, y)]))
+    with pytest.raises(ValueError, match=words):
+        suffice.GaussianNB().fit(x, Y).partial_fit(x, y)
+
+
+@pytest.mark.parametrize("name", NO_TARGETS)
+def test_dates_complex_numbers_and_masked_entries_are_no_weights_and_no_offsets(name: str) -> None:
+    values, words = NO_TARGETS[name]
+    x = ROWS.toarray()
+    with pytest.raises(
+        ValueError, match=words.replace("y holds", "sample_weight holds").replace("y\\[", "sample_weight\\[")
+    ):
+        suffice.GaussianNB().fit(x, Y, sample_weight=values)
+    with pytest.raises(ValueError, match=words.replace("y holds", "offset holds").replace("y\\[", "offset\\[")):
+        suffice.PoissonRegressor().fit(x, Y, offset=values)
+
+
+def test_masked_cells_are_missing() -> None:
+    x = ROWS.toarray()
+    hidden = np.arange(18).reshape(6, 3) % 7 == 3
+    masked = np.ma.array(x, mask=hidden)
+    for model in (suffice.GaussianNB(), suffice.MixedNB(), suffice.CategoricalNB(), suffice.AdditiveClassifier()):
+        expected = clone(model).fit(np.where(hidden, np.nan, x), Y).predict_proba(x)
+        for rows in (masked, masked.astype(int)):
+            fitted = clone(model).fit(rows, Y)
+            np.testing.assert_allclose(fitted.predict_proba(x), expected)
+            np.testing.assert_array_equal(fitted.predict(masked), fitted.predict(np.where(hidden, np.nan, x)))
+    streamed = suffice.GaussianNB().fit(iter([(masked[:3], Y[:3]), (masked[3:], Y[3:])]))
+    np.testing.assert_allclose(streamed.theta_, suffice.GaussianNB().fit(masked, Y).theta_)
+    with pytest.raises(ValueError, match=r"X\[1, 0\] is nan"):
+        suffice.LinearRegression().fit(masked, Y)
+    np.testing.assert_array_equal(suffice.Ridge().fit(np.ma.array(x), Y).coef_, suffice.Ridge().fit(x, Y).coef_)
+
+
+TEXTS = ["buy now", "hello there", "buy", "hello", "now", "there."]
+
+
+@pytest.mark.parametrize("model", [*EVERY_MODEL[:3], suffice.CategoricalNB(), suffice.MixedNB(), suffice.GLM()])
+def test_texts_in_the_place_of_rows_are_named(model: Any) -> None:
+    words = "X holds texts: use TextClassifier or CountVectorizer; "
+    for x in (TEXTS, tuple(TEXTS), np.array(TEXTS), pd.Series(TEXTS)):
+        with pytest.raises(ValueError, match=words):
+            clone(model).fit(x, Y)
+    with pytest.raises(ValueError, match=words):
+        clone(model).fit(TEXTS, ["spam", "ham"] * 3)
+    with pytest.raises(ValueError, match=words):
+        clone(model).fit(ROWS.toarray(), Y).predict(TEXTS)
+    with pytest.raises(FileNotFoundError, match="there is no file") as raised:
+        clone(model).fit(["no-such-file.csv"], "y")
+    assert "use TextClassifier" in raised.value.__notes__[0]
+
+
+@pytest.mark.parametrize(
+    "model", [*EVERY_MODEL[4:8], suffice.CategoricalNB(), suffice.GLM(), suffice.FamilyNB("poisson")]
+)
+def test_dates_and_complex_numbers_in_an_array_are_no_cells(model: Any) -> None:
+    x = ROWS.toarray()
+    dates = DAYS[:, None] + np.arange(3)
+    for rows in (dates, dates.astype("M8[ns]"), dates - DAYS[0], dates.astype(object)):
+        with pytest.raises(ValueError, match=r"X\[0, 0\] is .*: X holds dates or times"):
+            clone(model).fit(rows, Y)
+    for rows in (x + 0j, (x + 0j).astype(object)):
+        with pytest.raises(ValueError, match=r"Complex data not supported: X\[0, 0\] is \(1\+0j\)"):
+            clone(model).fit(rows, Y)
+
+
+def test_numbers_beside_strings_in_a_list_are_classes_of_their_own() -> None:
+    model = suffice.GaussianNB().fit(np.eye(6), [1, "1", 1, "1", 1, "1"])
+    assert model.classes_.tolist() == [1, "1"]
+
+
+def test_whole_numbers_that_float64_cannot_tell_apart_are_no_classes() -> None:
+    large = 2**60 + Y
+    model = suffice.GaussianNB().fit(ROWS.toarray(), large)
+    np.testing.assert_array_equal(model.classes_, [2**60, 2**60 + 1])
+    with pytest.raises(ValueError, match=r"y\[0\] is 1.15292e\+18, too large for float64 to tell from others"):
+        suffice.GaussianNB().fit(ROWS.toarray(), large.astype(float))
+    model = suffice.GaussianNB().fit(ROWS.toarray(), np.array([2**64 - 1, 3], dtype=np.uint64)[Y])
+    assert model.classes_.tolist() == [3, 2**64 - 1]
+
+
+GROUPS = {
+    "large floats": (np.array([1e18, 1e18 + 256])[Y], r"groups\[0\] is 1e\+18, too large for float64"),
+    "integers past int64": (np.array([2**64 - 1, 3], dtype=np.uint64)[Y], r"groups\[0\] is 18446744073709551615, too"),
+    "numbers and strings": ([1, "1"] * 3, r"groups\[1\] is '1' and groups\[0\] is 1: give numbers or strings alone"),
+    "no date": (np.where(Y == 1, np.datetime64("NaT"), DAYS), r"groups\[1\] is None; every row needs a group"),
+    "a masked entry": (np.ma.array(Y, mask=Y == 1), r"groups\[1\] is masked"),
+    "no number": ([1.0, float("nan")] * 3, r"groups\[1\] is nan; every row needs a group"),
+}
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_groups_that_would_merge_are_refused(name: str) -> None:
+    values, words = GROUPS[name]
+    for model in (suffice.LinearRegression(covariance="clustered"), suffice.GLM(covariance="clustered")):
+        with pytest.raises(ValueError, match=words):
+            model.fit(ROWS.toarray(), Y, groups=values)
+
+
+def test_groups_are_integers_of_any_size_dates_or_strings() -> None:
+    for values in (2**60 + np.arange(6) // 2, DAYS, ["a", "b"] * 3):
+        found = groups(values, 6)
+        assert found is not None
+        assert len(np.unique(found)) == len(set(np.asarray(values).tolist()))
+
+
+def test_groups_of_batches_are_numbers_or_strings_in_all() -> None:
+    random = np.random.default_rng(0)
+    x, y = random.normal(size=(6, 1)), random.normal(size=6)
+    batches = [{"X": x, "y": y, "groups": values} for values in (Y, Y.astype(str))]
+    with pytest.raises(ValueError, match="groups are numbers in one batch and strings in another"):
+        suffice.LinearRegression(covariance="clustered").fit(lambda: iter(batches)).summary()
 
 
 def test_the_first_target_that_is_no_number_is_named() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -10,9 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from suffice.data.dataset import is_in_parts, missing_targets, wrong_length
-from suffice.data.frames import NamedMatrix, data_frame, numbers_of
+from suffice.data.dataset import is_in_parts, missing_targets, texts_error, unmasked, wrong_length
+from suffice.data.frames import NamedMatrix, data_frame, fill_masked, numbers_of
 from suffice.data.refusals import refused_in_parts
+from suffice.families.links import array_namespace
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.errors import NonFiniteError
 from suffice.kernels.inputs import check_host_memory
@@ -37,6 +39,7 @@ def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
     """
     if isinstance(x, NamedMatrix):
         return _named(model, x, reset)
+    x = plain_rows(x)
     if not isinstance(x, np.ndarray):
         if hasattr(x, "iloc") and x.ndim == 2 and x.shape[1] == 0 and getattr(model, "_least_features", 1) == 0:
             x = np.empty(x.shape)  # a data frame that has an index alone
@@ -77,7 +80,32 @@ def features(model: Any, x: Any, reset: bool, **checks: Any) -> Any:
         read = validate_data(model, x, reset=reset, **checks)
     except (TypeError, ValueError) as error:
         raise one_dimension_error(x) or _no_number(model, x) or error from None
+    if isinstance(read, np.ndarray):
+        check_no_dates("X", read)
     return intact(read) if is_csr(read) else read
+
+
+def plain_rows(x: Any) -> Any:
+    """Return rows with the masked cells of a masked array as missing ones; raise for texts, one for each row.
+
+    Examples
+    --------
+    >>> plain_rows(["buy now", "hello"])
+    Traceback (most recent call last):
+    ValueError: X holds texts: use TextClassifier or CountVectorizer; X[0] is 'buy now'
+    """
+    if type(x) is np.ndarray and x.ndim == 2:
+        return x
+    x = fill_masked(x)
+    if isinstance(x, list | tuple):
+        first = x[0] if x else None
+    elif len(getattr(x, "shape", ())) == 1 and x.shape[0]:  # an array, or a column of a data frame
+        first = np.asarray(x[:1]).tolist()[0]
+    else:
+        return x
+    if isinstance(first, str | bytes):
+        raise texts_error([first])
+    return x
 
 
 @contextmanager
@@ -143,7 +171,7 @@ def one_dimension_error(x: object) -> ValueError | None:
 
 
 def _no_number(model: Any, x: Any) -> ValueError | None:
-    """Return the error for the first string or date in X; None if there is none."""
+    """Return the error for the first string, date or complex number in X; None if there is none."""
     frame = data_frame(x)
     names = [] if frame is None else [str(name) for name in frame.columns]
     for name, kind in {} if frame is None else frame.schema.items():
@@ -153,7 +181,13 @@ def _no_number(model: Any, x: Any) -> ValueError | None:
                 "column to numbers, such as days, or drop it"
             )
     cells = x.to_numpy() if hasattr(x, "to_numpy") else np.asarray(x)
-    if cells.ndim != 2 or cells.dtype.kind not in "USO":
+    if cells.ndim != 2:
+        return None
+    try:
+        check_no_dates("X", cells)
+    except ValueError as error:
+        return error
+    if cells.dtype.kind not in "USO":
         return None
     for row, column in np.ndindex(cells.shape):
         if isinstance(cells[row, column], str | bytes):
@@ -222,6 +256,8 @@ def _foreign(model: Any, x: Any, reset: bool, least: int) -> Any:
         )
     if x.ndim != 2 or x.shape[0] == 0 or x.shape[1] < least:
         raise ValueError(f"X must have rows and columns, shape (n, d); got shape {tuple(x.shape)}")
+    if array_namespace(x).isdtype(x.dtype, "complex floating"):
+        check_no_dates("X", to_host(x[:1, :1]))
     if reset:
         model.n_features_in_ = int(x.shape[1])
         _forget_names(model)
@@ -242,17 +278,76 @@ def wrong_width(model: Any, found: int, expected: int) -> ValueError:
     return ValueError(f"X has {found} features, but {type(model).__name__} is expecting {expected} features as input")
 
 
+def host_array(name: str, values: Any) -> npt.NDArray[Any]:
+    """Return what belongs to rows as a NumPy array; raise for masked entries, dates, times and complex numbers.
+
+    Numbers and strings in a list stay what they are.
+
+    Examples
+    --------
+    >>> host_array("y", [1, "1"])
+    array([1, '1'], dtype=object)
+    >>> host_array("y", np.array(["2024-12-31", "NaT"], dtype="datetime64[D]"))
+    Traceback (most recent call last):
+    ValueError: y[0] is 2024-12-31: y holds dates or times, datetime64[D]; convert them to numbers, such as days, or ...
+    """
+    if not isinstance(values, np.ndarray) and is_foreign(values):
+        values = to_host(values)
+    column = np.asarray(unmasked(name, values))
+    is_list = column.dtype.kind == "U" and isinstance(values, list | tuple)
+    if is_list and not {*map(type, values)} <= {str, np.str_, list, tuple}:
+        column = np.fromiter(values, dtype=object, count=len(values))
+    check_no_dates(name, column)
+    return column
+
+
+def check_no_dates(name: str, column: npt.NDArray[Any], *places: int) -> None:
+    """Raise for the first date, time or complex number in an array; ``places`` are its further indices in the whole.
+
+    Examples
+    --------
+    >>> check_no_dates("X", np.array([1.0, 2 + 1j]), 3)
+    Traceback (most recent call last):
+    ValueError: Complex data not supported: X[0, 3] is (1+0j); give real numbers, such as absolute values
+    """
+    at: int | None = 0 if column.dtype.kind in "mMc" and column.size else None
+    if column.dtype.kind == "O":
+        cells = column.reshape(-1).tolist()
+        if any(_is_date(each) or issubclass(each, complex) for each in {*map(type, cells)}):
+            at = next(at for at, each in enumerate(cells) if _is_date(type(each)) or isinstance(each, complex))
+    if at is None:
+        return
+    place = tuple(map(int, np.unravel_index(at, column.shape)))
+    value, where = column[place], ", ".join(map(str, (*place, *places)))
+    if isinstance(value, complex):
+        raise ValueError(
+            f"Complex data not supported: {name}[{where}] is {value}; give real numbers, such as absolute values"
+        )
+    what = type(value).__name__ if column.dtype.kind == "O" else column.dtype
+    cure = "numbers, such as days, or for classes to strings" if name == "y" else "numbers, such as days"
+    raise ValueError(f"{name}[{where}] is {value}: {name} holds dates or times, {what}; convert them to {cure}")
+
+
+def _is_date(kind: type) -> bool:
+    """Whether values of a type are dates or times."""
+    dates = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+    return issubclass(kind, dates) or kind.__name__ in ("Period", "NaTType")
+
+
+def announced_classes(classes: Any) -> Labels:
+    """Return the classes that ``partial_fit`` is told in advance."""
+    return Labels.of(host_array("classes", classes))
+
+
 def targets(y: Any, rows: int | None) -> npt.NDArray[Any]:
     """Return y as a NumPy column of class labels, one per row; ``rows=None`` allows any number of them."""
     if y is None:
         raise missing_targets()
-    if not isinstance(y, np.ndarray) and is_foreign(y):
-        y = to_host(y)
-    column = np.asarray(y)
+    column = host_array("y", y)
     if column.ndim != 1:
         from sklearn.utils.validation import column_or_1d
 
-        column = column_or_1d(y, warn=True)
+        column = column_or_1d(column, warn=True)
     if rows is not None and column.shape[0] != rows:
         raise wrong_length("y", rows, column.shape[0])
     if column.dtype.kind == "f":
@@ -288,18 +383,16 @@ def numbers_there(y: Any, rows: int, several: bool = False) -> Any:
     if isinstance(y, np.ndarray) or not is_foreign(y):
         return numbers(y, rows, several)
     is_shaped = y.ndim in ((1, 2) if several else (1,)) and y.shape[0] == rows
-    return y if is_shaped and all_finite(y) else numbers(to_host(y), rows, several)
+    is_real = not array_namespace(y).isdtype(y.dtype, "complex floating")
+    return y if is_shaped and is_real and all_finite(y) else numbers(to_host(y), rows, several)
 
 
 def numbers(y: Any, rows: int, several: bool = False) -> FloatArray:
     """Return y in float64: one number per row, (n,), or with ``several`` also several, (n, t)."""
     if y is None:
         raise missing_targets()
-    if not isinstance(y, np.ndarray) and is_foreign(y):
-        y = to_host(y)
-    if np.asarray(y).dtype.kind in "USO":
-        y = _numbers_of(np.asarray(y))
-    column = np.asarray(y, dtype=np.float64)
+    given = host_array("y", y)
+    column = _numbers_of(given) if given.dtype.kind in "USO" else np.asarray(given, dtype=np.float64)
     if column.ndim != 1 and not (several and column.ndim == 2):
         from sklearn.utils.validation import column_or_1d
 
@@ -340,9 +433,7 @@ def per_row(name: str, values: Any, rows: int) -> FloatArray | None:
     """Return one finite number per row, (n,): an offset, trials, an exposure; None stays None."""
     if values is None:
         return None
-    if is_foreign(values):
-        values = to_host(values)
-    column = np.asarray(values, dtype=np.float64)
+    column = np.asarray(host_array(name, values), dtype=np.float64)
     if column.ndim == 0:
         column = np.full(rows, column)
     if column.ndim != 1:
@@ -367,25 +458,35 @@ def groups(values: Any, rows: int) -> npt.NDArray[Any] | None:
     """
     if values is None:
         return None
-    column = np.asarray(to_host(values) if is_foreign(values) else values)
+    column = np.asarray(unmasked("groups", to_host(values) if is_foreign(values) else values))
+    is_date = column.dtype.kind in "mM"
+    column = column if is_date else host_array("groups", values)
     if column.ndim != 1:
         raise ValueError(f"groups has shape {column.shape}: there must be one group per row of X, ({rows},)")
     if len(column) != rows:
         raise wrong_length("groups", rows, len(column))
-    if column.dtype.kind in "biu":
+    if column.dtype.kind in "bi" or (column.dtype.kind == "f" and bool((column % 1 == 0).all()) and _is_exact(column)):
         return column.astype(np.int64)
-    if column.dtype.kind == "f" and bool((column == np.floor(column)).all()):  # False for NaN
-        return column.astype(np.int64)
-    if column.dtype.kind == "U":
-        return column
-    if column.dtype.kind in "OfT":
-        whole = np.array([isinstance(each, int | float) and each == each // 1 for each in column.tolist()], np.bool_)
-        named = np.array([isinstance(each, str) for each in column], np.bool_)
-        bad = np.flatnonzero(~(whole | named))
-        if not bad.size:
-            return column.astype(np.int64) if whole.all() else np.array([str(each) for each in column])
-        raise ValueError(f"groups[{bad[0]}] is {column[bad[0]]!r}; every row needs a group, a whole number or a string")
-    return column.astype(str)
+    cells = column.astype(str if column.dtype.kind in "mMS" else column.dtype).tolist()
+    if is_date and np.isnat(column).any():
+        cells[int(np.argmax(np.isnat(column)))] = None
+    for row, each in enumerate(cells):
+        if not isinstance(each, str) and not (isinstance(each, int | float) and each == each // 1):  # False for NaN
+            raise ValueError(f"groups[{row}] is {each!r}; every row needs a group, a whole number or a string")
+        if isinstance(each, str) != isinstance(cells[0], str):
+            raise ValueError(f"groups[{row}] is {each!r} and groups[0] is {cells[0]!r}: give numbers or strings alone")
+    if cells and isinstance(cells[0], str):
+        return np.array(cells)
+    for row, each in enumerate(cells):
+        if abs(each) >= (2**53 if isinstance(each, float) else 2**63):
+            kind = "float64" if isinstance(each, float) else "int64"
+            raise ValueError(f"groups[{row}] is {each!r}, too large for {kind} to tell from others: give strings")
+    return column.astype(np.int64)
+
+
+def _is_exact(column: FloatArray) -> bool:
+    """Whether whole numbers are so small that float64 tells each from the next."""
+    return float(np.abs(column).max(initial=0.0)) < 2**53
 
 
 def _whole(column: npt.NDArray[Any]) -> None:
@@ -402,6 +503,11 @@ def _whole(column: npt.NDArray[Any]) -> None:
         raise ValueError(
             f"Unknown label type: continuous. y[{bad[0]}] is {column[bad[0]]:g}; classes are whole numbers, strings "
             "or booleans. Use a regression for numbers"
+        )
+    if not _is_exact(column):
+        row = int(np.argmax(np.abs(column)))
+        raise ValueError(
+            f"y[{row}] is {column[row]:g}, too large for float64 to tell from others: give integers or strings"
         )
 
 
@@ -449,9 +555,7 @@ def weights(sample_weight: Any, rows: int) -> FloatArray | None:
     """Return one weight per row in float64; None if all weights are 1."""
     if sample_weight is None:
         return None
-    if is_foreign(sample_weight):
-        sample_weight = to_host(sample_weight)
-    column = np.asarray(sample_weight, dtype=np.float64)
+    column = np.asarray(host_array("sample_weight", sample_weight), dtype=np.float64)
     if column.ndim == 0:
         column = np.full(rows, column)
     if column.ndim != 1:
@@ -511,6 +615,9 @@ def classes_array(labels: Labels, like: npt.NDArray[Any] | None = None) -> npt.N
         mixed[:] = labels.names
         return mixed
     plain = np.array(labels.names)
+    if plain.dtype.kind == "f" and plain.tolist() != list(labels.names):  # integers that float64 does not hold
+        plain = np.array(labels.names, dtype=object)
+        plain = plain.astype(np.uint64) if (plain >= 0).all() and (plain < 2**64).all() else plain
     if like is None or like.dtype.kind not in "biuf" or plain.dtype.kind not in "biuf":
         return plain
     cast = plain.astype(like.dtype)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import narwhals as nw
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
@@ -388,3 +391,20 @@ def test_a_feature_to_bin_that_is_missing_everywhere_tells_nothing() -> None:
 def test_infinite_cells_of_sparse_rows_are_named_when_predicting() -> None:
     with pytest.raises(ValueError, match=r"x\[2, 1\] is -inf; it must be finite"):
         BernoulliNB().fit(COLUMNS, CODES).predict(sp.csr_array(_with(-np.inf, 2)))
+
+
+@pytest.mark.parametrize("library", ["pandas", "pyarrow", "polars"])
+def test_a_missing_cell_leaves_large_whole_numbers_categories_of_their_own(library: str) -> None:
+    """Beside a missing cell, data frames return whole numbers as floats, in which 2^60 and 2^60 + 1 are equal."""
+    codes, y = [2**60, 2**60 + 1] * 3, [0, 1] * 3
+    full, gaps = (nw.from_dict({"code": cells}, backend=library).to_native() for cells in (codes, [*codes[:-1], None]))
+    if library == "pandas":
+        full, gaps = full.astype("Int64"), nw.from_dict({"code": [*codes[:-1], None]}, backend="pyarrow").to_native()
+        gaps = gaps.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
+    model = CategoricalNB().fit(full, y)
+    np.testing.assert_array_equal(model.predict_proba(gaps)[:5], model.predict_proba(full)[:5])
+    assert CategoricalNB().fit(gaps, y).categories_[0].tolist() == [2**60, 2**60 + 1]
+
+
+def test_floats_past_the_integers_are_categories_of_their_own() -> None:
+    assert len(CategoricalNB().fit([[1e19], [1e20], [1e300]], [0, 1, 0]).categories_[0]) == 3

@@ -549,7 +549,7 @@ def test_tables_that_are_none() -> None:
         MixedNB().fit(sp.csr_matrix(np.eye(3)), [0, 1, 0])
     with pytest.raises(ValueError, match="row 1 of X has 1 cells, row 0 has 2"):
         MixedNB().fit([[1, 2], [3]], [0, 1])
-    with pytest.raises(ValueError, match="1D"):
+    with pytest.raises(ValueError, match="X holds texts: use TextClassifier"):
         MixedNB().fit(["a", "b"], [0, 1])
     with pytest.raises(ValueError, match="20 rows and y has 19"):
         make().fit(x, y[:-1])

@@ -642,4 +642,21 @@ FAULTS = (
         "seen.add(found, codes, targets.unknown(codes), block.weights)",
         ("tests/tables/test_thresholds.py::test_a_saved_model_keeps_its_threshold",),
     ),
+    # Input.
+    Fault(
+        "dates are read as whole numbers",
+        "input",
+        "src/suffice/validation.py",
+        'at: int | None = 0 if column.dtype.kind in "mMc" and column.size else None',
+        "at: int | None = None",
+        ("tests/test_validation.py::test_dates_complex_numbers_and_masked_entries_are_no_targets_of_any_model",),
+    ),
+    Fault(
+        "whole numbers beside missing cells become floats",
+        "input",
+        "src/suffice/generative/categorical_nb.py",
+        "if (column.dtype.is_integer() or column.dtype.is_decimal()) and column.null_count():",
+        "if column.dtype.is_decimal():",
+        ("tests/generative/test_bad_input.py::test_a_missing_cell_leaves_large_whole_numbers_categories_of_their_own",),
+    ),
 )

@@ -6,6 +6,7 @@ import copy
 import importlib
 import operator
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from suffice.data.frames import column_names, data_frame, select_columns, split_columns
+from suffice.data.frames import column_names, data_frame, fill_masked, is_masked, select_columns, split_columns
 from suffice.data.sample import draw_rows, merge_samples, take_rows
 from suffice.kernels.engine import Batch, Engine, Execution, ThreadEngine, default_engine, engine_for
 from suffice.kernels.libraries import CLUSTERS, cluster_of, is_foreign, taken
@@ -152,9 +153,29 @@ def columns_of_piece(x: Any, also: Piece, named: dict[str, str | list[str]]) -> 
                 raise ValueError(f"X has no column {name!r}; its columns are {there}")
         also = {**also, **{key: split_columns(x, column) for key, column in named.items()}}
         x = select_columns(x, [name for name in there if name not in taken])
-    piece = {"X": x, **also}
+    piece = {"X": fill_masked(x), **{name: unmasked(name, value) for name, value in also.items()}}
     check_lengths(piece)
     return piece
+
+
+def unmasked(name: str, values: Any) -> Any:
+    """Return what belongs to rows; raise where a masked array hides an entry.
+
+    Examples
+    --------
+    >>> unmasked("y", np.ma.array([1, 2], mask=[0, 1]))
+    Traceback (most recent call last):
+    ValueError: y[1] is masked: only cells of X may be missing; drop the row, for example with X[~y.mask]
+    """
+    if not is_masked(values):
+        return values
+    hidden = np.argwhere(np.ma.getmaskarray(values))
+    if len(hidden):
+        place = ", ".join(map(str, hidden[0].tolist()))
+        raise ValueError(
+            f"{name}[{place}] is masked: only cells of X may be missing; drop the row, for example with X[~{name}.mask]"
+        )
+    return np.asarray(values.data)
 
 
 def check_lengths(piece: Piece) -> None:
@@ -315,11 +336,12 @@ def as_dataset(X: Any, **columns: Any) -> Dataset:
     >>> as_dataset([[1.0]], y=[0]).in_memory
     {'X': [[1.0]], 'y': [0]}
     """
+    X, columns = fill_masked(X), {name: unmasked(name, value) for name, value in columns.items()}
     found: Dataset | None = None
     if isinstance(X, np.memmap):
         found = _mapped_dataset(X, **columns)
     elif not isinstance(X, np.ndarray):
-        of_rows = isinstance(X, list) and any(not _is_named(value) for value in columns.values())
+        of_rows = isinstance(X, list | tuple) and any(not _is_named(value) for value in columns.values())
         table = X if of_rows else open_location(X)  # a list of strings with an entry of y for each is no list of files
         found = dataset_in_parts(table, **columns)
     if found is not None:
@@ -398,9 +420,33 @@ def open_location(X: Any) -> Any:
     """
     if not is_location(X):
         return X
-    source = importlib.import_module("suffice.tables").open_table(X)  # which is above this layer: it is found by name
+    tables = importlib.import_module("suffice.tables")  # which is above this layer: it is found by name
+    try:
+        source = tables.open_table(X)
+    except FileNotFoundError as error:
+        if isinstance(X, list | tuple) and not all(_LOCATION.search(os.fspath(each)) for each in X):
+            raise texts_error(X) from None
+        error.add_note("if X holds texts, use TextClassifier or CountVectorizer")
+        raise
     source.check_same_columns()
     return source
+
+
+#: What a path or a URL has, and most texts have not: a separator of folders, a suffix.
+_LOCATION = re.compile(r"[/\\]|\.\w{1,8}$")
+
+
+def texts_error(X: Any) -> ValueError:
+    """Return the error about texts in the place of rows.
+
+    Examples
+    --------
+    >>> texts_error(["buy now"])
+    ValueError("X holds texts: use TextClassifier or CountVectorizer; X[0] is 'buy now'")
+    """
+    first = next(iter(X))
+    shown = first if len(first) <= 40 else first[:37] + type(first)(b"..." if isinstance(first, bytes) else "...")
+    return ValueError(f"X holds texts: use TextClassifier or CountVectorizer; X[0] is {shown!r}")
 
 
 def dataset_in_parts(X: Any, **columns: Any) -> Dataset | None:

@@ -53,6 +53,40 @@ def data_frame(x: Any) -> nw.DataFrame[Any] | None:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
+def is_masked(x: Any) -> bool:
+    """Whether x is a masked array of NumPy.
+
+    Examples
+    --------
+    >>> is_masked(np.zeros(1))
+    False
+    """
+    # Looked up, not imported: a masked array exists only where numpy.ma was imported, and few rows need it.
+    return isinstance(x, np.ndarray) and type(x) is not np.ndarray and hasattr(x, "mask")
+
+
+def fill_masked(x: Any) -> Any:
+    """Return the rows of a masked array with NaN, or None among other cells than floats, where the mask is set.
+
+    Anything else is returned as it is.
+
+    Examples
+    --------
+    >>> fill_masked(np.ma.array([[1, 2], [3, 4]], mask=[[0, 1], [0, 0]])).tolist()
+    [[1, None], [3, 4]]
+    """
+    if not is_masked(x):
+        return x
+    masked = np.ma.getmaskarray(x)
+    if x.dtype.kind == "f":
+        return x.filled(np.nan)
+    cells = np.asarray(x.data)
+    if masked.any():
+        cells = cells.astype(object)
+        cells[masked] = None
+    return cells
+
+
 def as_frame(x: Any) -> Any:
     """Return a batch of Arrow as a table, and what pandas alone reads as its data frame; anything else as it is."""
     if type(x).__module__.partition(".")[0] == "pyarrow" and hasattr(x, "schema") and not hasattr(x, "to_batches"):

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice import validation
-from suffice.data.dataset import missing_targets, wrong_length
 from suffice.families.links import array_namespace
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
@@ -316,25 +315,7 @@ def check_rows(x: Any) -> None:
 
 def numbers(y: Any, rows: int) -> tuple[FloatArray, tuple[int, ...]]:
     """Return finite targets in float64, (n, t), and the shape of a row's target."""
-    if y is None:
-        raise missing_targets()
-    column = np.asarray(to_host(y) if is_foreign(y) else y)
-    if column.dtype.kind not in "biufO" or column.ndim not in (1, 2):
-        raise ValueError(
-            f"y must hold numbers, (n,) or (n, t); got {column.dtype} of shape {column.shape}. Use family='bernoulli' "
-            "for classes"
-        )
-    if column.shape[0] != rows:
-        raise wrong_length("y", rows, column.shape[0])
-    column = column.astype(np.float64)
-    bad = np.argwhere(~np.isfinite(column))
-    if bad.size:
-        at = tuple(int(index) for index in bad[0])
-        value = column[at]
-        raise ValueError(
-            f"Input y contains {'NaN' if np.isnan(value) else 'infinity'}: y[{', '.join(map(str, at))}] is {value:g}; "
-            "targets must be finite"
-        )
+    column = validation.numbers(y, rows, several=True)
     return column.reshape(rows, -1), column.shape[1:]
 
 

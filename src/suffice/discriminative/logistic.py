@@ -143,8 +143,8 @@ class LinearClassifier(ScoredClasses, Regression):
                 f"class_weight={self.class_weight!r} needs all rows at once: give a dict of weights, or use fit"
             )
         if not self.__sklearn_is_fitted__():
-            self._announced = None if classes is None else Labels.of(np.asarray(classes))
-        elif classes is not None and set(Labels.of(np.asarray(classes))) != set(self._labels):
+            self._announced = None if classes is None else validation.announced_classes(classes)
+        elif classes is not None and set(validation.announced_classes(classes)) != set(self._labels):
             raise ValueError(
                 f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
             )

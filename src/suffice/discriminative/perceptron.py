@@ -274,8 +274,9 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
             return self
         x = validation.features(self, X, reset=first)
         column = validation.targets(y, x.shape[0])
-        labels = self._labels if not first else Labels.discover(np.asarray(column if classes is None else classes))[0]
-        if not first and classes is not None and Labels.discover(np.asarray(classes))[0] != labels:
+        announced = None if classes is None else validation.announced_classes(classes)
+        labels = self._labels if not first else Labels.of(column) if announced is None else announced
+        if not first and announced is not None and announced != labels:
             raise ValueError(f"classes is not the same as on the last call to partial_fit: it was {list(labels)!r}")
         labels, codes = validation.known_codes(labels, column, fixed=True)
         if isinstance(self.class_weight, str):

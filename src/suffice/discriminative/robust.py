@@ -237,6 +237,8 @@ class _GroupScores:
         return cls(distinct, np.add.reduceat(scores[order], starts, axis=0))
 
     def __add__(self, other: _GroupScores) -> _GroupScores:
+        if (self.names.dtype.kind == "U") != (other.names.dtype.kind == "U"):
+            raise ValueError("groups are numbers in one batch and strings in another: give numbers or strings alone")
         return self.of(np.concatenate([self.names, other.names]), np.concatenate([self.sums, other.sums]))
 
 

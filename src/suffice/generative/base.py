@@ -162,7 +162,7 @@ class SummedClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, BaseE
 
     def _learn_first(self, data: Dataset, classes: Any = None) -> Self:
         """Learn from the first rows."""
-        known, fixed = (Labels(), False) if classes is None else (Labels.of(np.asarray(classes)), True)
+        known, fixed = (Labels(), False) if classes is None else (validation.announced_classes(classes), True)
         piece = data.in_memory
         if piece is None:
             with nullcontext(data) if self._reads_once() else read_again(data) as rows:
@@ -178,7 +178,7 @@ class SummedClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, BaseE
     def _learn_more(self, data: Dataset, classes: Any) -> Self:
         """Add rows to the sum."""
         memory = self._memory
-        if classes is not None and not set(Labels.of(np.asarray(classes))) <= set(memory.labels):
+        if classes is not None and not set(validation.announced_classes(classes)) <= set(memory.labels):
             raise ValueError(
                 f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
             )

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_array
 
 from suffice import partitioned, validation
 from suffice.data import Dataset
+from suffice.data.frames import data_frame
 from suffice.data.sql import DatabaseSums
 from suffice.estimator import read_attribute
 from suffice.generative import leave_one_out
@@ -28,6 +29,8 @@ from suffice.statistics import CategoryCounts, Labels, NamedCategoryCounts, Stat
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
+    import narwhals as nw
+
     from suffice.typing import ClassPriors
 
 
@@ -137,8 +140,7 @@ class CategoricalNB(DiscreteNB):
             return self._binned(self._measurements(X, reset), reset)
         if is_sparse(X):
             raise TypeError("sparse data was passed: the category 0 is not an empty cell; use X.toarray()")
-        if is_foreign(X):
-            X = to_host(X)
+        X = to_host(X) if is_foreign(X) else validation.plain_rows(X)
         if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biu" and 0 not in X.shape:
             return coded(validation.features(self, X, reset))
         columns = _columns(X)
@@ -315,18 +317,25 @@ class CategoricalNB(DiscreteNB):
 
 def _columns(X: Any) -> list[npt.NDArray[Any]]:
     """Return the columns of a table of anything, checking its shape."""
-    if hasattr(X, "__dataframe__") or hasattr(X, "__narwhals_dataframe__"):
-        import narwhals as nw
-
-        return [np.asarray(column.to_numpy()) for column in nw.from_native(X, eager_only=True).iter_columns()]
+    frame = data_frame(X)
+    if frame is not None:
+        return [_cells(column) for column in frame.iter_columns()]
     table = np.asarray(X)
     if table.dtype.kind in "US" and not isinstance(X, np.ndarray):
         table = np.asarray(X, dtype=object)  # numbers beside strings keep their type
     error = validation.one_dimension_error(X) if table.ndim < 2 else None
     if error is not None:
         raise error
+    validation.check_no_dates("X", table)
     table = check_array(table, dtype=None, ensure_all_finite=False)
     return [table[:, feature] for feature in range(table.shape[1])]
+
+
+def _cells(column: nw.Series[Any]) -> npt.NDArray[Any]:
+    """Return the cells of a column of a data frame; whole numbers beside missing cells stay whole numbers."""
+    if (column.dtype.is_integer() or column.dtype.is_decimal()) and column.null_count():
+        return np.fromiter(column.to_list(), dtype=object, count=len(column))
+    return np.asarray(column.to_numpy())
 
 
 def _are_codes(names: Labels) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from suffice import validation
 from suffice.statistics import Labels
 
 Codes = npt.NDArray[Any]
@@ -65,7 +66,9 @@ def coded(columns: Any) -> Coded:
             return Coded(columns, None, (size,) * columns.shape[1])
     if isinstance(columns, np.ndarray):
         columns = [columns[:, feature] for feature in range(columns.shape[1])]
-    pairs = [_discovered(np.asarray(column)) for column in columns]
+    for feature, column in enumerate(columns):
+        validation.check_no_dates("X", column, feature)
+    pairs = [_discovered(column) for column in columns]
     codes = np.stack([codes for _, codes in pairs], axis=1)
     return Coded(codes, tuple(names for names, _ in pairs), tuple(len(names) for names, _ in pairs))
 
@@ -75,7 +78,7 @@ def _discovered(column: npt.NDArray[Any]) -> tuple[Labels, npt.NDArray[np.int64]
     known = is_known(column)
     codes = np.full(len(column), -1, dtype=np.int64)
     values = column[known]
-    if values.dtype.kind == "f" and (values == np.floor(values)).all():
+    if values.dtype.kind == "f" and (values == np.floor(values)).all() and (np.abs(values) < 2.0**63).all():
         values = values.astype(np.int64)  # 1.0 and 1 name the same category
     names, codes[known] = Labels.discover(values)
     return names, codes

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from suffice import validation
 from suffice.column_kinds import FEATURE_KINDS, IGNORE, TRUTH_WORDS, CellType, InferredKind, infer_kind
 from suffice.data.frames import data_frame
 from suffice.generative.categories import is_known
@@ -68,6 +69,7 @@ def read_columns(X: Any) -> list[Column]:
     >>> [(column.type, column.known.tolist()) for column in read_columns([["red", 2], ["blue", None]])]
     [('str', [True, True]), ('int', [True, False])]
     """
+    X = validation.plain_rows(X)
     frame = data_frame(X)
     if frame is not None:
         if 0 in frame.shape:
