@@ -25,7 +25,7 @@ bool are_multiples(const double* cells, std::size_t n, double unit, std::int32_t
         const double cell = cells[i], k = (cell * unit + kRound) - kRound;
         const bool fits = std::abs(k) <= 2147483647.0;  // as NaN does not
         const bool is_multiple = fits & (k / unit == cell);
-        bad |= (cell == cell) & !is_multiple ? 1 : 0;
+        bad |= ((cell == cell) & !is_multiple) ? 1 : 0;
         multiples[i] = fits ? k : double(kMissing<std::int32_t>);
     }
     for (std::size_t i = 0; i < n; ++i) found[i] = static_cast<std::int32_t>(multiples[i]);

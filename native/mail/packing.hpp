@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "decimals.hpp"
 #include "features.hpp"
 #include "memory.hpp"
 
@@ -78,13 +79,12 @@ inline void put_text(std::string& to, float value) {
 
 inline float take_text(std::string_view& from) {
     const std::size_t end = std::min(from.find('\t'), from.size());
-    float value = 0;
-    const auto [stop, error] = std::from_chars(from.data(), from.data() + end, value);
-    if (error != std::errc() || stop != from.data() + end || !(std::abs(value) <= 1e18f)) {
+    const std::optional<float> value = float_of(from.substr(0, end));
+    if (!value || !(std::abs(*value) <= 1e18f)) {
         throw std::invalid_argument("'" + std::string(from.substr(0, std::min<std::size_t>(end, 40))) + "' is no number");
     }
     from.remove_prefix(std::min(from.size(), end + 1));
-    return value;
+    return *value;
 }
 
 // A row of a memory as a line: counts, the day, weights, squares.

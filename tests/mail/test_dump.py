@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import decimal
 import random
+import re
 import subprocess
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from suffice import demo
+from suffice import _native, demo
 from suffice.mail import MailError, MailFilter
 from suffice.mail.dump import dump_filter, load_dump, merge_filters
 from suffice.mail.features import extract_features
@@ -181,6 +186,58 @@ def test_merge_keeps_decayed_weights(mine, other, monkeypatch):
     now += 10 * 86400
     merge_filters(mine, [other])
     assert seen(mine, "lunch")[0] == pytest.approx(0.5 + 0.5**0.5, rel=1e-6)
+
+
+# Numbers
+
+
+def read(*texts: str) -> np.ndarray:
+    """Return the weights as a dump with these digits has them."""
+    state = _native.mail.State(2)
+    state.take_rows([f"word{i}\t1\t0\t0\t{text}\t0" for i, text in enumerate(texts)], [], [1.0, 0.0])
+    return np.frombuffer(state.columns()["weights"], np.float32)
+
+
+def nearest(text: str) -> np.float32:
+    """Return the nearest float of exact arithmetic, the even one of two."""
+    near = np.float32(float(text))
+    candidates = [near, np.nextafter(near, np.float32(np.inf)), np.nextafter(near, np.float32(-np.inf))]
+    exact = Fraction(text)
+    return min(candidates, key=lambda each: (abs(Fraction(float(each)) - exact), each.view(np.uint32) & 1))
+
+
+def digits() -> list[str]:
+    """Return numbers as text: of floats, halfway between two, and so close to that that 19 digits do not tell."""
+    draws = np.random.default_rng(0)
+    floats = draws.integers(1, 0x5D000000, 300, dtype=np.uint32).view(np.float32)
+    subnormal = draws.integers(1, 0x00800000, 50, dtype=np.uint32).view(np.float32)
+    found = []
+    for low in (*floats, *subnormal):
+        with decimal.localcontext(prec=200):
+            half = (Decimal(float(low)) + Decimal(float(np.nextafter(low, np.float32(np.inf))))) / 2
+            text = f"{half:f}"
+            text += "" if "." in text else "."
+            found += [str(low), f"-{float(low)!r}", f"{half:.17e}", f"{half:e}", text, f"{text}{'0' * 200}1", text[:-1]]
+    fixed = ["0", "-0", "5.", ".5", "-.25", "1e-45", "16777217", "16777219", "1E5", "1e+5", "000.00010e4", "1e18"]
+    return [*fixed, "0e9999", "9.99999984306749440e17", *found]
+
+
+def test_weights_of_a_dump_are_the_nearest_floats():
+    texts = digits()
+    expected = np.array([nearest(text) for text in texts])
+    assert [
+        text for text, same in zip(texts, read(*texts).view("i4") == expected.view("i4"), strict=True) if not same
+    ] == []
+
+
+NO_NUMBERS = ["", "-", "+1", ".", "1e", "1e+", "1e5x", " 1", "1 ", "1,5", "0x1", "1.5.2", "inf", "-inf", "nan"]
+BEYOND = ["1.1e18", "-1e19", "1e400", "1e999999999999999999999", "1e-46", "7e-46", "1e-99999999999999999999"]
+
+
+@pytest.mark.parametrize("text", [*NO_NUMBERS, *BEYOND])
+def test_a_number_of_a_dump_without_a_near_float_is_refused(text):
+    with pytest.raises(ValueError, match=f"'{re.escape(text)}' is no number"):
+        read(text)
 
 
 # Damaged dumps
