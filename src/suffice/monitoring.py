@@ -92,6 +92,12 @@ def fitting(estimator: str, verbose: bool) -> Iterator[None]:
         CURRENT_FIT.reset(token)
 
 
+def since_start() -> float:
+    """Return the time since the current fit started; 0 where there is none."""
+    fit = CURRENT_FIT.get()
+    return 0.0 if fit is None else time.perf_counter() - fit.started
+
+
 def is_reported() -> bool:
     """Whether a report of a pass reaches the logger, a callback or, if the estimator is verbose, stderr."""
     fit = CURRENT_FIT.get()
@@ -109,7 +115,7 @@ def report(passes: float, rows: int, value: float, gradient_norm: float = math.n
     if not is_reported():
         return
     fit, callbacks, logs = CURRENT_FIT.get(), _CALLBACKS.get(), LOGGER.isEnabledFor(logging.INFO)
-    name, spent = ("", seconds) if fit is None else (fit.estimator, time.perf_counter() - fit.started)
+    name, spent = ("", seconds) if fit is None else (fit.estimator, since_start())
     now = Progress(name, passes, rows, spent, value, gradient_norm)
     if logs:
         LOGGER.info("%s", now, extra={"progress": now})

@@ -47,7 +47,9 @@ def separable(seed: int, n: int = 80, d: int = 3, gap: float = 0.1) -> tuple[np.
     return x[keep], (z[keep] > 0).astype(int), plane
 
 
-def by_hand(x: np.ndarray, y: np.ndarray, epochs: int, step: float = 1.0) -> tuple[np.ndarray, np.ndarray, list[int]]:
+def by_hand(
+    x: np.ndarray, y: np.ndarray, epochs: int, boundary: str = "mistake", step: float = 1.0
+) -> tuple[np.ndarray, np.ndarray, list[int]]:
     """Last theta, mean theta and mistakes of rows taken as they come."""
     theta, total, mistakes = np.zeros(x.shape[1] + 1), np.zeros(x.shape[1] + 1), []
     for _ in range(epochs):
@@ -55,7 +57,7 @@ def by_hand(x: np.ndarray, y: np.ndarray, epochs: int, step: float = 1.0) -> tup
         for row, label in zip(x, y, strict=True):
             features = np.concatenate([[1.0], row])
             score = features @ theta
-            error = 2 * label - 1 if score == 0 else label - int(score > 0)
+            error = 2 * label - 1 if score == 0 and boundary == "mistake" else label - int(score >= 0)
             theta = theta + step * error * features
             total += theta
             mistakes[-1] += error != 0
@@ -79,6 +81,51 @@ def test_it_equals_plain_loops(seed, layout):
     averaged = Perceptron(shuffle=False, tol=None, average=True).fit(layout(x), y)
     np.testing.assert_allclose(averaged.coef_, mean[None, 1:], rtol=1e-11, atol=1e-12)
     np.testing.assert_allclose(averaged.intercept_, mean[:1], rtol=1e-11, atol=1e-12)
+
+
+@given(seed=st.integers(0, 10**6), boundary=st.sampled_from(["mistake", "second"]), sparse=st.booleans())
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_rows_on_the_boundary_follow_either_rule(seed, boundary, sparse):
+    rng = np.random.default_rng(seed)
+    x, y = rng.integers(-2, 3, (12, 2)).astype(float), np.arange(12) % 2
+    theta, mean, mistakes = by_hand(x, y, 5, boundary)
+    rows = sp.csr_array(x) if sparse else x
+    model = Perceptron(boundary=boundary, shuffle=False, tol=None, max_iter=5).fit(rows, y)
+    assert model.mistakes_ == mistakes
+    assert np.array_equal(model.theta_.ravel(), theta)
+    scores = np.column_stack([np.ones(12), x]) @ theta
+    assert np.array_equal(model.predict(rows), scores >= 0 if boundary == "second" else scores > 0)
+    averaged = Perceptron(boundary=boundary, shuffle=False, tol=None, max_iter=5, average=True).fit(rows, y)
+    np.testing.assert_allclose(averaged.theta_.ravel(), mean, rtol=1e-11, atol=1e-12)
+
+
+def test_the_second_class_has_the_boundary_in_batches_with_weights_and_after_loading(tmp_path):
+    x, y, weight = [[1.0, 1.0], [-1.0, 1.0], [0.0, 1.0]], [1, 0, 1], [1.0, 2.0, 1.0]
+    rule = Perceptron(boundary="second", fit_intercept=False, eta0=0.5)
+    for row, label, w in zip(x, y, weight, strict=True):
+        rule.partial_fit([row], [label], classes=[0, 1], sample_weight=[w])
+    assert rule.theta_.ravel().tolist() == [1.0, -0.5]  # g(0) = 1: no step; then -0.5 2 (-1, 1), then 0.5 (0, 1)
+    assert rule.mistakes_ == [0, 1, 1]
+    assert [step.value for step in rule.trace_] == [0.0, 0.0, 1.0]
+    rule.save(tmp_path / "a.model")
+    for model in (rule, load(tmp_path / "a.model")):
+        assert model.predict([[0.0, 0.0], [0.5, 1.0], [0.0, 1.0]]).tolist() == [1, 1, 0]
+    with pytest.raises(ValueError, match="boundary='second' is a rule for two classes, and there are 3: leave it out"):
+        Perceptron(boundary="second").fit(x, [0, 1, 2])
+    with pytest.raises(ValueError, match="boundary must be 'mistake' or 'second'; got 'first'"):
+        Perceptron(boundary="first").fit(x, y)
+
+
+def test_steps_print_what_is_known():
+    x, y, _ = separable(4)
+    model = Perceptron().fit(x, y)
+    step = model.trace_[0]
+    assert str(step).startswith(f"pass 1: value {step.value:.10g}, ")
+    assert "nan" not in f"{model.trace_} {step}"
+    assert 0 < step.seconds <= model.trace_[-1].seconds
+    line = LogisticRegression(solver="newton", C=1.0).fit(x, y).solution_.trace[0]
+    assert "largest gradient per row" in str(line)
+    assert "step=" not in repr(line)  # the start has none
 
 
 @pytest.mark.parametrize("data", [load_breast_cancer, load_iris, load_digits])

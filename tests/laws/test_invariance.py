@@ -30,6 +30,7 @@ from suffice import NBLogisticRegression, TableModel
 from suffice.additive import AdditiveSolution
 from suffice.discriminative.least_squares import LeastSquaresModel
 from suffice.kernels import Batch, Expression, Relation, SqlEngine
+from suffice.solvers.base import Step
 from suffice.statistics import Labels, Statistics
 
 from .estimators import ENTRIES, Array, Data, Entry, enlarged
@@ -528,7 +529,7 @@ def bits(value: Any) -> Any:
         return value.hex()
     if isinstance(value, Statistics):
         return bits(value.to_arrays())
-    if isinstance(value, AdditiveSolution):
+    if isinstance(value, AdditiveSolution | Step):
         return bits(tuple(value._replace(seconds=0.0)))
     if sparse.issparse(value):
         return [bits(each) for each in (value.indptr, value.indices, value.data)]

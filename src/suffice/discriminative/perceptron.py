@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -39,9 +41,10 @@ if TYPE_CHECKING:
 class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator):  # type: ignore[misc]
     """The perceptron: theta := theta + eta0 (y - 1{theta' x > 0}) x for each row, until no row is misclassified.
 
-    A row on the boundary, theta' x = 0, is a mistake of either class, as in scikit-learn. With more than two classes
-    each has a theta, the predicted class has the largest theta' x, and a mistake adds x to the theta of the row's class
-    and subtracts it from that of the predicted class; scikit-learn fits one class against the others instead.
+    A row on the boundary, theta' x = 0, is a mistake of either class, as in scikit-learn; with ``boundary="second"`` it
+    is of the second class, as in textbooks: g(z) = 1{z >= 0}. With more than two classes each has a theta, the
+    predicted class has the largest theta' x, and a mistake adds x to the theta of the row's class and subtracts it from
+    that of the predicted class; scikit-learn fits one class against the others instead.
 
     If a hyperplane separates the classes, the rule finds one after at most (R / margin)^2 mistakes, with R the length
     of the longest row, including the intercept's 1. Otherwise theta does not converge: the last theta is kept, or with
@@ -49,6 +52,10 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
 
     Parameters
     ----------
+    boundary
+        What a row with theta' x = 0 is, of two classes: ``"mistake"``, a mistake of either class, and predicted as the
+        first, as in scikit-learn; ``"second"``, of the second class, in steps and in predictions. From theta = 0 the
+        two take other steps; rows are on the boundary later where they are whole numbers, as in exercises.
     fit_intercept
         Whether there is an intercept; without one the boundary passes through 0.
     max_iter
@@ -112,6 +119,12 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
     array(['low', 'high'], dtype='<U4')
     >>> model.why_
     'the rows are separated: the last epoch was without mistakes'
+
+    By hand, with g(0) = 1: the first row is right, the second is taken for class 1, the third for class 0.
+
+    >>> rule = Perceptron(boundary="second", fit_intercept=False, shuffle=False)
+    >>> rule.fit([[1.0, 1.0], [-1.0, 1.0], [0.0, 1.0]], [1, 0, 1]).theta_.ravel(), rule.mistakes_
+    (array([1., 0.]), [2, 0])
     """
 
     classes_: npt.NDArray[Any]
@@ -134,6 +147,7 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
     def __init__(
         self,
         *,
+        boundary: Literal["mistake", "second"] = "mistake",
         fit_intercept: bool = True,
         max_iter: int = 1000,
         tol: float | None = 1e-3,
@@ -148,6 +162,7 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
         n_jobs: int | None = None,
         device: str | None = None,
     ) -> None:
+        self.boundary = boundary
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
@@ -189,6 +204,8 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
         return super()._conversion(name, value)
 
     def _check_settings(self) -> None:
+        if self.boundary not in ("mistake", "second"):
+            raise ValueError(f"boundary must be 'mistake' or 'second'; got {self.boundary!r}")
         if self.max_iter < 1:
             raise ValueError(f"max_iter must be at least 1; got {self.max_iter}")
         if self.n_iter_no_change < 1:
@@ -296,6 +313,11 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
 
     def _begin(self, labels: Labels, column: npt.NDArray[Any], theta: FloatArray | None) -> None:
         """Start at a theta, or at 0."""
+        if self._params.boundary == "second" and len(labels) > 2:
+            raise ValueError(
+                f"boundary='second' is a rule for two classes, and there are {len(labels)}: leave it out; of several "
+                "classes with the largest theta' x, the first is predicted"
+            )
         shape = self.n_features_in_ + int(self.fit_intercept), 1 if len(labels) == 2 else len(labels)
         self._labels = labels
         self.classes_ = validation.classes_array(labels, column)
@@ -305,7 +327,8 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
 
     def _epoch(self, data: EncodedDataset, seed: int | None) -> None:
         """Run one epoch over the rows, shuffled by a seed or in their order."""
-        visit = partial(_visit, len(self._labels.names), self.fit_intercept, self.eta0, seed)
+        rule = _correct_second if self._params.boundary == "second" else _correct
+        visit = partial(_visit, rule, len(self._labels.names), self.fit_intercept, self.eta0, seed)
         seen, visits = data.fold(visit, (Correction(self._theta, np.zeros_like(self._theta), 0, 0.0), 0))
         self._theta, self._total = seen.theta, self._total + seen.total
         self._visits += visits
@@ -313,7 +336,9 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
         self.mistakes_ = [*self.mistakes_, seen.mistakes]  # a new list: an interrupted epoch keeps the old one
         self.n_iter_ += 1
         number = self.n_iter_
-        line = Step(float(number), seen.loss, float("nan"), 0.0, seen.theta.copy(), number, self.eta0)
+        line = Step(
+            float(number), seen.loss, float("nan"), monitoring.since_start(), seen.theta.copy(), number, self.eta0
+        )
         self.trace_ = thin_trace((*self.trace_, line))
         self.separated_ = seen.mistakes == 0
         rest = "there were mistakes in the last epoch"
@@ -372,7 +397,8 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
     def predict(self, X: MatrixLike) -> npt.NDArray[Any]:
         """Return the class of each row, (n,)."""
         if len(self._labels_checked()) == 2:
-            codes = (to_host(self._scores(X, JOINT))[:, 0] > 0).astype(np.int64)
+            scores = to_host(self._scores(X, JOINT))[:, 0]
+            codes = (scores >= 0 if self._params.boundary == "second" else scores > 0).astype(np.int64)
         else:
             codes = to_host(self._scores(X, Reading("best")))
         found: npt.NDArray[Any] = named_classes(self.classes_, codes)
@@ -501,7 +527,28 @@ def _encode_part(model: Perceptron, classes: ClassTotals, piece: Piece) -> Batch
     return Batch(x, codes, class_weights(model.class_weight, classes.labels, codes, weight, classes.weights))
 
 
+def _correct(
+    kernels: Kernels, batch: Batch, theta: FloatArray, classes: int, intercept: bool, order: Any, step: float
+) -> Correction:
+    return kernels.correct(batch, theta, classes, intercept, order, step)
+
+
+def _correct_second(
+    kernels: Kernels, batch: Batch, theta: FloatArray, classes: int, intercept: bool, order: Any, step: float
+) -> Correction:
+    """Return the corrections of two classes where theta' x = 0 is the second class.
+
+    Of several classes, the first with the largest score is predicted. With the scores z of the second class, -z of the
+    first, and 0 of a class without rows, that is the second where z >= 0, and never the third.
+    """
+    swapped = replace(batch, y=1 - np.asarray(to_host(batch.y)))
+    three = np.concatenate([theta, -theta, np.zeros_like(theta)], axis=1)
+    found = kernels.correct(swapped, three, 3, intercept, order, step)
+    return Correction(found.theta[:, :1], found.total[:, :1], found.mistakes, found.loss / 2)
+
+
 def _visit(
+    correct: Callable[..., Correction],
     classes: int,
     intercept: bool,
     step: float,
@@ -513,7 +560,7 @@ def _visit(
     """Run one epoch over a batch, continuing from those before."""
     before, visits = state
     order = batch.start + shuffled(batch.rows, seed)
-    found = kernels.correct(batch, before.theta, classes, intercept, order, step)
+    found = correct(kernels, batch, before.theta, classes, intercept, order, step)
     visits += batch.rows if batch.weight is None else int(np.count_nonzero(batch.weight))
     total, mistakes, loss = before.total + found.total, before.mistakes + found.mistakes, before.loss + found.loss
     return Correction(found.theta, total, mistakes, loss), visits

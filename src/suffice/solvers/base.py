@@ -263,10 +263,13 @@ class Step(NamedTuple):
         return 0 if self.theta is None else self.theta.size
 
     def __str__(self) -> str:
-        return (
-            f"pass {self.passes:.4g}: value {self.value:.10g}, largest gradient per row {self.gradient_norm:.2g}, "
-            f"{self.seconds:.3g} s"
-        )
+        gradient = "" if math.isnan(self.gradient_norm) else f", largest gradient per row {self.gradient_norm:.2g}"
+        return f"pass {self.passes:.4g}: value {self.value:.10g}{gradient}, {self.seconds:.3g} s"
+
+    def __repr__(self) -> str:
+        unknown = [name for name, value in self._asdict().items() if isinstance(value, float) and math.isnan(value)]
+        shown = (f"{name}={value!r}" for name, value in self._asdict().items() if name not in unknown)
+        return f"Step({', '.join(shown)})"
 
 
 @dataclass(frozen=True)
