@@ -58,6 +58,25 @@ def test_regressions_show_coefficients_and_local_regression_its_bandwidth() -> N
     assert "sk-estimator" in LogisticRegressionCV(Cs=2, cv=2).fit(x, Y)._repr_html_()
 
 
+def test_gda_shows_means_and_covariances() -> None:
+    x, y = np.array([[0.0, 1.0], [2.0, 3.0], [10.0, 5.5], [14.0, 1.5]]), ["low", "low", "<high>", "<high>"]
+    tied = GDA().fit(x, y)._repr_html_()
+    assert "μ: the mean of each class" in tied
+    assert '<th scope="row">x0</th><td class="number">12</td><td class="number">1</td>' in tied
+    assert "Σ: the covariance of all classes" in tied
+    assert '<th scope="row">x1</th><td class="number">-1.5</td><td class="number">2.5</td>' in tied
+    own = GDA("full", shrinkage=0.5).fit(x, y)._repr_html_()
+    assert "Σ: the covariance of class &lt;high&gt;" in own
+    assert own.count("Σ: the covariance of class") == 2
+    alone = GDA("diagonal").fit(x, y)._repr_html_()
+    assert '<th scope="row">x1</th><td class="number">4</td><td class="number">1</td>' in alone
+    assert '<th scope="row">x0</th><td class="number">2.5</td></tr>' in GDA("tied_diagonal").fit(x, y)._repr_html_()
+    many = GDA("full", shrinkage=0.5).fit(np.tile(x, (3, 8)), np.arange(12) % 6)._repr_html_()
+    assert many.count("Σ: the covariance of class") == 4
+    assert "... and 2 more classes: covariance_" in many
+    assert "... and 10 more columns" in many
+
+
 def test_many_coefficients_are_cut() -> None:
     wide = np.random.default_rng(0).normal(size=(60, 25))
     assert "... and 6 more rows" in LinearRegression().fit(wide, X["rooms"])._repr_html_()

@@ -168,12 +168,24 @@ def coefficients_html(names: Sequence[str], theta: FloatArray, columns: Sequence
     >>> "<td" in coefficients_html(["intercept"], np.array([[1.5]]), ["coefficient"], [])
     True
     """
+    return fragment(matrix_html(names, theta, columns, remarks))
+
+
+def matrix_html(names: Sequence[str], matrix: FloatArray, columns: Sequence[str], remarks: Sequence[str] = ()) -> str:
+    """Return the first rows and columns of a matrix as a table with their names, and remarks below it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> matrix_html(["a", "b"], np.eye(2), ["a", "b"]).count("<td")
+    4
+    """
     rows, across = _MOST_SHOWN
-    lines = zip(names[:rows], theta[:rows], strict=True)
+    lines = zip(names[:rows], matrix[:rows], strict=True)
     cells = [(name, *(f"{value:.5g}" for value in line[:across])) for name, line in lines]
-    left = [f"... and {len(theta) - rows} more rows"] if len(theta) > rows else []
+    left = [f"... and {len(matrix) - rows} more rows"] if len(matrix) > rows else []
     left += [f"... and {len(columns) - across} more columns"] if len(columns) > across else []
-    return fragment(table(["", *columns[:across]], cells), notes([*left, *remarks]))
+    return table(["", *columns[:across]], cells) + notes([*left, *remarks])
 
 
 class FittedParameters(FittedRepr, NamedParameters):

@@ -810,7 +810,12 @@ class GenerativeClassifier(SummedClassifier):
         rows = [(str(label), f"{prior:.4f}", f"{count:,.6g}") for label, prior, count in lines]
         left = [f"... and {len(rows) - _SHOWN_CLASSES} more classes"] if len(rows) > _SHOWN_CLASSES else []
         heads = ["class", "p(y)", "weight of its rows"]
-        return fragment(table(heads, rows[:_SHOWN_CLASSES]), notes([f"{self.n_features_in_:,} features", *left]))
+        known = table(heads, rows[:_SHOWN_CLASSES]) + notes([f"{self.n_features_in_:,} features", *left])
+        return fragment(known, *self._parameters_html())
+
+    def _parameters_html(self) -> list[str]:
+        """Return the estimates of p(x | y) as HTML; none by default."""
+        return []
 
     def _feature_names(self) -> npt.NDArray[Any]:
         names = getattr(self, "feature_names_in_", None)

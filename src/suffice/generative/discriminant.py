@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from suffice.data.sql import DatabaseSums
-from suffice.estimator import keeps_precision, read_attribute, row_wise
+from suffice.estimator import keeps_precision, matrix_html, read_attribute, row_wise
 from suffice.families import MultivariateGaussian, SingularCovarianceError
 from suffice.families.gaussian import LOG_2PI
 from suffice.families.multivariate_gaussian import SingularGaussian
@@ -26,6 +26,7 @@ from suffice.generative.correlated import (
     is_ledoit_wolf,
     shrinkage_share,
 )
+from suffice.html_fragments import notes, title
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.errors import NonFiniteError
@@ -45,6 +46,8 @@ _SYNONYMS = {
     **dict.fromkeys(("separate", "qda", "quadratic"), "full"),
     "diag": "diagonal",
 }
+#: Most covariances of a model in a notebook.
+_MOST_COVARIANCES = 4
 SHRINKAGES = (0.0, *(float(share) for share in np.logspace(-4, 0, 17)))
 
 
@@ -134,7 +137,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
     >>> model = GDA().fit(X, y)
     >>> model.predict([[214.0, 46.0]])
     array(['gentoo'], dtype='<U6')
-    >>> log_odds = model.coef_ @ [214.0, 46.0] + model.intercept_       # theta' x, the notes' logistic form
+    >>> log_odds = model.coef_ @ [214.0, 46.0] + model.intercept_       # theta' x: a logistic form
     >>> bool(np.isclose(1 / (1 + np.exp(-log_odds))[0], model.predict_proba([[214.0, 46.0]])[0, 1]))
     True
     """
@@ -307,6 +310,20 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         """The shrinkage used: one share, or one for each class."""
         share: float | FloatArray = shrinkage_share(self.statistics_, self._structure, self._setting("shrinkage"))
         return share
+
+    def _parameters_html(self) -> list[str]:
+        names, classes = [str(name) for name in self._feature_names()], [str(label) for label in self.classes_]
+        parts = [title("μ: the mean of each class"), matrix_html(names, self.means_.T, classes)]
+        spread = self.covariance_
+        if self._structure.moments is DiagonalMoments:
+            columns = ["all classes"] if self._structure.tied else classes
+            return [*parts, title("σ²: the variances"), matrix_html(names, np.atleast_2d(spread).T, columns)]
+        if self._structure.tied:
+            return [*parts, title("Σ: the covariance of all classes"), matrix_html(names, spread, names)]
+        for label, matrix in zip(classes[:_MOST_COVARIANCES], spread, strict=False):
+            parts += [title(f"Σ: the covariance of class {label}"), matrix_html(names, matrix, names)]
+        left = len(classes) - _MOST_COVARIANCES
+        return [*parts, notes([f"... and {left} more classes: covariance_"] if left > 0 else [])]
 
     def _theta(self) -> tuple[FloatArray, FloatArray]:
         joint = self.joint_ if hasattr(self, "_memory") else None
