@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,18 +19,13 @@ from suffice.mail.mailboxes import (
     SortableMailbox,
     describe_os_error,
 )
+from suffice.mail.mailboxes.roles import is_neutral
 from suffice.mail.message import identify_message
 
 #: Name of the mailbox itself in the ledger.
 INBOX = "INBOX"
 #: Messages that are judged before they are moved; the ledger is flushed to disk once per batch.
 BATCH = 64
-#: Folders that say nothing about the class of the messages that the user moves there.
-_NEUTRAL = re.compile(
-    r"(.*\.)?(trash|bin|deleted( items| messages)?|sent( items| messages| mail)?|outbox|drafts?|templates|spam|"
-    r"junk( mail| e-mail)?|bulk( mail)?|unsure)(\..*)?",
-    re.IGNORECASE,
-)
 _Result = TypeVar("_Result")
 
 
@@ -324,7 +318,7 @@ class _Run:
     def _other_folders(self, ours: Collection[str]) -> Iterator[Folder]:
         """Return the user's other folders, where a message that was moved out of the spam folder may be."""
         for name, location in self.box.folders(self.places.values()).items():
-            if name not in ours and not _NEUTRAL.fullmatch(re.split(r"[/\\]", name)[-1].removeprefix(".")):
+            if name not in ours and not is_neutral(name):
                 try:
                     yield Folder(name, self.box.at(location), self.ledger, None, ours=False)
                 except (OSError, ValueError) as error:  # the other folders are sorted all the same

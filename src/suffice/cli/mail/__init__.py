@@ -13,6 +13,7 @@ from suffice.cli.app import LazyGroup, describe_internal_error
 
 #: The commands in the order of the help text; each is in the module of its name.
 COMMANDS = (
+    "begin",
     "learn",
     "classify",
     "filter",
@@ -63,7 +64,7 @@ class MailCommands(LazyGroup):
         except (click.exceptions.Exit, BrokenPipeError):
             raise
         except (click.Abort, KeyboardInterrupt):
-            is_kept = context.invoked_subcommand in ("learn", "correct", "forget", "sort")
+            is_kept = context.invoked_subcommand in ("begin", "learn", "correct", "forget", "sort")
             kept = "interrupted: what was learned is kept; run the command again to continue\n"
             sys.stderr.write(kept if is_kept else "interrupted\n")
             raise click.exceptions.Exit(130) from None

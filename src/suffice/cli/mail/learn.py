@@ -138,10 +138,10 @@ def learn_command(
     """Learn from mail. No message is learned twice, so an interrupted run can be repeated.
 
     \b
-    suffice mail learn --spam Junk/ --ham Inbox/ Archive.mbox.gz
-    suffice mail learn --class work Work/ --spam Junk/ --ham Inbox/
+    suffice mail learn --spam Junk/ --ham Friends/ Archive.mbox.gz
+    suffice mail learn --class work Work/ --spam Junk/ --ham Archive/
     suffice mail learn --spam < message
-    suffice mail learn imaps://ann@mail.example.org/INBOX --ham
+    suffice mail learn imaps://ann@mail.example.org/Archive --ham
     """  # noqa: D301
     from suffice.mail.health import status
 
@@ -151,13 +151,13 @@ def learn_command(
         given = read_stdin_pairs(classes)
         is_single = len(given) == 1 and all(paths == ["-"] for paths in classes.values())
         if train == "all" and not is_single:
-            counts = _learn_batches(chosen, classes, given, skipped, quiet or as_json)
+            counts = learn_batches(chosen, classes, given, skipped, quiet or as_json)
         else:
             counts = _learn_each(chosen, classes, given, skipped, train)
         advice = status(chosen).advice
     print_counts(counts, skipped, as_json, quiet, {"advice": advice})
-    if advice != "ready" and not (quiet or as_json or is_single):
-        print_remark(f"note: the filter is {advice}")
+    if not (quiet or as_json or is_single):
+        print_advice(advice)
 
 
 @contextmanager
@@ -197,13 +197,14 @@ def iterate_pairs(
         yield from interleave_classes(named, skipped.append)
 
 
-def _learn_batches(
+def learn_batches(
     chosen: MailFilter,
     classes: Mapping[str, Sequence[str | Mailbox]],
     given: list[tuple[bytes, str]],
     skipped: list[Skipped],
     quiet: bool,
 ) -> LearnCounts:
+    """Learn messages in turns of the classes; on a terminal, show a progress bar."""
     from suffice.mail.mailboxes.streams import total_size
 
     total = total_size([path for paths in classes.values() for path in paths if path != "-"])
@@ -250,8 +251,14 @@ def _learn_each(
     return counts
 
 
+def print_advice(advice: str) -> None:
+    """Print what to learn next, if too little was learned, or too much of one class."""
+    if advice != "ready":
+        print_remark(f"note: the filter is {advice}")
+
+
 def print_counts(
-    counts: LearnCounts, skipped: list[Skipped], as_json: bool, quiet: bool, more: Mapping[str, str] | None = None
+    counts: LearnCounts, skipped: list[Skipped], as_json: bool, quiet: bool, more: Mapping[str, object] | None = None
 ) -> None:
     """Print what was learned and skipped, in JSON with ``more``; raise if no mail was found."""
     if as_json:

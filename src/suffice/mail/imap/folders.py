@@ -13,6 +13,7 @@ from suffice.mail.batch_learning import split_batches
 from suffice.mail.imap.connection import ImapConnection, Selected
 from suffice.mail.imap.errors import RequestError
 from suffice.mail.mailboxes import LIMIT, Entry, Message, MessageGoneError, Skipped, describe_os_error
+from suffice.mail.mailboxes.roles import Role, folder_role
 
 #: Messages whose sizes are fetched at once; messages that are fetched at once, and bytes of them, at most.
 SIZES, BATCH, BATCH_BYTES = 1000, 256, 1 << 24
@@ -352,6 +353,30 @@ class ImapFolder:
         found = self.open(location)
         found._seen = self._states.pop(location, None)
         return found
+
+    def roles(self, targets: Iterable[str] = ()) -> dict[str, tuple[Role, str]]:
+        """Return what the other folders are for, and their full names, by name, without spam, trash and drafts."""
+        found: dict[str, tuple[Role, str]] = {}
+        for name, (attributes, _) in self.connection.folders().items():
+            role: Role | None = folder_role(name)
+            if r"\sent" in attributes:
+                role = "sent"
+            elif r"\archive" in attributes:
+                role = "archive"
+            elif attributes & _EXCLUDED:  # the view of flagged messages has those that are in no other folder
+                role = "other" if r"\flagged" in attributes else None
+            if role and name != self.name:
+                found[_OTHER_INBOX if name == "INBOX" else name] = role, name
+        return found
+
+    def answered(self) -> list[Entry]:
+        """Return the messages that the user answered or flagged, without those marked as deleted."""
+        entries = self.entries()
+        if not entries:
+            return []
+        self._select_for(entries)
+        found = {uid for word in ("ANSWERED", "FLAGGED") for uid in self._search_all(word, len(entries))}
+        return [entry for entry in entries if _uid(entry) in found and "T" not in entry.flags]
 
     def open(self, name: str) -> ImapFolder:
         """Return the folder of a full name; the same object each time, with its last listing."""

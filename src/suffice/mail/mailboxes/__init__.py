@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol, Self
 
+from suffice.mail.mailboxes.roles import Role
+
 #: Bytes of a message that are kept; the rest is cut off.
 LIMIT = 1 << 26
 
@@ -87,7 +89,16 @@ class SortableMailbox(Mailbox, Protocol):
         """Return the locations of the other folders by canonical name, those near the folders ``targets`` included."""
 
     def at(self, location: str) -> Self:
-        """Return the folder at a location that :meth:`folders` returned."""
+        """Return the folder at a location that :meth:`folders` or :meth:`roles` returned."""
+
+    def roles(self, targets: Iterable[str] = ()) -> dict[str, tuple[Role, str]]:
+        """Return what the other folders are for, and their locations, by canonical name, without spam and trash."""
+
+    def answered(self) -> list[Entry]:
+        """Return the messages that the user answered or flagged, without those marked as deleted."""
+
+    def sizes(self, entries: Sequence[Entry]) -> dict[str, int]:
+        """Return the sizes of messages by key; those that are gone are missing."""
 
 
 def describe_os_error(error: OSError) -> str:

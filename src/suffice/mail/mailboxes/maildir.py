@@ -15,6 +15,7 @@ from suffice.mail.atomic_files import copy_file, create_file, rename_exclusive, 
 from suffice.mail.mailboxes import LIMIT, Entry, Message, MessageGoneError, Skipped
 from suffice.mail.mailboxes.directories import Directory
 from suffice.mail.mailboxes.mbox import read_message
+from suffice.mail.mailboxes.roles import Role, folder_role
 
 #: Precedes the flags in a file's name. File names on Windows have no colon.
 INFO = "!2," if os.name == "nt" else ":2,"
@@ -119,8 +120,24 @@ class Maildir:
         return found
 
     def at(self, location: str) -> Maildir:
-        """Return the Maildir at a path that :meth:`folders` returned."""
+        """Return the Maildir at a path that :meth:`folders` or :meth:`roles` returned."""
         return Maildir(location)
+
+    def roles(self, targets: Iterable[str] = ()) -> dict[str, tuple[Role, str]]:
+        """Return what the folders of :meth:`folders` are for, and their paths, by name, without spam and trash."""
+        return {name: (role, path) for name, path in self.folders(targets).items() if (role := folder_role(name))}
+
+    def answered(self) -> list[Entry]:
+        """Return the messages that the user answered or flagged, without those marked as deleted."""
+        return [entry for entry in self.entries() if set(entry.flags) & {"R", "F"} and "T" not in entry.flags]
+
+    def sizes(self, entries: Sequence[Entry]) -> dict[str, int]:
+        """Return the sizes of messages by key; those that are gone are missing."""
+        found: dict[str, int] = {}
+        for entry in entries:
+            with suppress(OSError):
+                found[entry.key] = Path(entry.path).stat().st_size
+        return found
 
     def _list_folders(self, parent: Path) -> dict[str, str]:
         found: dict[str, str] = {}
