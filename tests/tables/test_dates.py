@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import suffice
-from suffice.tables import TableError, TableModel
+from suffice.tables import TableError, TableModel, scan
 from suffice.tables.model import ReadingWarning
 from tests.cli.command import done
 from tests.tables.tables_data import kinds
@@ -61,6 +61,40 @@ def test_times_may_follow_dates(form: str, tmp_path: Path) -> None:
     expected = suffice.fit(table(moments), "y", "nb")
     assert [each.name for each in model.schema_.features] == [each.name for each in expected.schema_.features]
     np.testing.assert_array_equal(model.predict_proba(table(moments, form)), expected.predict_proba(table(moments)))
+
+
+def test_midnights_are_dates_however_they_are_typed_or_written(tmp_path: Path) -> None:
+    expected = suffice.fit(table(), "y", "nb")
+    moments = table().assign(day=DAYS)
+    sources: list[object] = [moments, moments.assign(day=DAYS.tz_localize("UTC")), table(form="%Y-%m-%d %H:%M:%S")]
+    sources.append(csv(moments, tmp_path / "a.csv"))
+    with duckdb.connect(str(tmp_path / "a.duckdb")) as connection:
+        connection.sql("create table t as from moments")
+    sources.append(f"{tmp_path / 'a.duckdb'}::t")
+    for source in sources:
+        model = suffice.fit(source, "y", "nb")
+        assert [each.name for each in model.schema_.features] == ["day.time", "day.month", "day.weekday", "x"]
+        np.testing.assert_array_equal(model.predict_proba(source), expected.predict_proba(table()))
+        assert (model + expected).rows_ == 600
+    later = suffice.fit(moments.assign(day=DAYS + pd.to_timedelta(np.arange(300) % 24, unit="h")), "y", "nb")
+    with pytest.raises(TableError, match="'day' holds times in one model and midnights alone in the other"):
+        expected + later
+
+
+@pytest.mark.parametrize("form", [None, "%Y-%m-%d %H:%M", "%d.%m.%Y %H:%M"])
+def test_times_that_come_late_have_an_hour(form: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan, "HEAD_ROWS", 100)
+    moments = DAYS + pd.to_timedelta(np.where(np.arange(300) < 150, 0, np.arange(300) % 24), unit="h")
+    late, early = (suffice.fit(iter([table(each, form)]), "y", "nb") for each in (moments, moments[::-1]))
+    for model in (late, early):
+        assert [each.part for each in model.schema_.features] == ["time", "month", "weekday", "hour", None]
+
+
+def test_a_date_without_a_time_hides_no_time_of_other_cells() -> None:
+    moments = DAYS + pd.to_timedelta(np.arange(300) * 37 % 1440, unit="min")
+    model = suffice.fit(table(moments), "y", "nb")
+    asked = table(moments, "%Y-%m-%d %H:%M").replace("2023-01-05 00:00", "2023-01-05")
+    np.testing.assert_array_equal(model.predict_proba(asked), model.predict_proba(table(moments)))
 
 
 def test_days_that_may_be_months_are_reported_and_can_be_set(tmp_path: Path) -> None:

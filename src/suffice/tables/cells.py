@@ -65,15 +65,17 @@ def parse_dates(column: Any) -> Any:
         moments = column.cast(pa.timestamp("us", "UTC") if has_zone else pa.timestamp("us")).cast(pa.timestamp("us"))
     except pa.ArrowInvalid:
         return None
-    return moments.cast(pa.date32()) if len(first[0].as_py()) == len("2000-12-31") else moments
+    return as_days(moments)
 
 
 def as_days(moments: Any) -> Any:
     """Return timestamps as dates if all of them are midnights; else as they are."""
-    import pyarrow.compute as pc
+    return moments.cast(arrow().date32()) if are_days(moments) else moments
 
-    days = moments.cast(arrow().date32(), safe=False)
-    return days if pc.all(pc.equal(days.cast(moments.type), moments)).as_py() else moments
+
+def are_days(moments: Any) -> bool:
+    """Whether all timestamps of a column are midnights, in UTC."""
+    return not (_to_microseconds(combine_chunks(moments.drop_null())) % _DAY).any()
 
 
 def missing_numbers(missing: Iterable[str]) -> list[float]:

@@ -323,6 +323,11 @@ def _check_mergeable(one: TableModel, two: TableModel) -> None:
                 f"column {name!r} is {mine} in one model and {theirs} in the other: fit both with --kind {name}={mine} "
                 f"(columns={{{name!r}: {mine!r}}} in Python)"
             )
+        if name in kinds[0] and one.schema_.field(name).parts != two.schema_.field(name).parts:
+            raise TableError(
+                f"column {name!r} holds times in one model and midnights alone in the other, which knows no hours: fit "
+                "one model to all rows"
+            )
     if list(kinds[0]) != list(kinds[1]):
         mine, theirs = next(pair for pair in zip(*kinds, strict=True) if pair[0] != pair[1])
         raise TableError(

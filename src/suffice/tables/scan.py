@@ -37,7 +37,7 @@ from suffice.tables.predictors import Predictor, make_predictor
 from suffice.tables.predictors.naive_bayes import Description
 from suffice.tables.prefetch import prefetch
 from suffice.tables.row_sample import RowSample, hash_rows, order_by_content
-from suffice.tables.schema import FEW_CLASSES, HEAD_ROWS, NO_ROLES, Roles, Schema, infer_schema
+from suffice.tables.schema import FEW_CLASSES, HEAD_ROWS, NO_ROLES, Roles, Schema, date_parts, infer_schema
 from suffice.tables.sources.base import BATCH, HERE, NumberOptions, Source, Watch, arrow
 
 if TYPE_CHECKING:
@@ -240,6 +240,7 @@ def scan_table(
     given = task or kinds.get(target)
     settled = set(kinds)  # columns whose kind is not inferred again
     surveyed: set[str] = set()  # columns whose notation is not inferred again
+    timed: set[str] = set()  # columns of dates whose parts are not inferred again
     while True:
         try:
             found = table_scan.run(schema, head, most(schema), model_type(schema), given)
@@ -267,6 +268,13 @@ def scan_table(
             for name, kind in others.items():
                 schema = schema.with_kind(name, kind, f"the first {head.num_rows:,} rows alone suggest another kind")
             settled |= set(others)
+            continue
+        parts = {} if whole else _revise_parts(found, timed)
+        if parts:  # the hour of dates matters, or does not: scan again
+            found.close()
+            for name, each in parts.items():
+                schema = schema.with_parts(name, each)
+            timed |= set(parts)
             continue
         alike = {} if whole else found.description.constants()
         alike = {name: value for name, value in alike.items() if name in schema.columns and name not in kinds}
@@ -391,6 +399,19 @@ def _revise_kinds(found: ScanResult, settled: set[str]) -> dict[str, str]:
         and field.kind != kinds[field.name]
         and field.name not in settled
     }
+
+
+def _revise_parts(found: ScanResult, settled: set[str]) -> dict[str, tuple[str, ...]]:
+    """Return the columns of dates whose sampled cells have times, and those of the first rows none; or the reverse."""
+    features = found.schema.features
+    dates = {feature.column: place for place, feature in enumerate(features) if feature.part == "time"}
+    dates = {name: place for name, place in dates.items() if name not in settled}
+    if not dates:
+        return {}
+    blocks = [block for block, _ in found.sampled_rows()]
+    has_times = {name: any((block.columns[place] % 1 > 0).any() for block in blocks) for name, place in dates.items()}
+    parts = {name: date_parts(has_times=each) for name, each in has_times.items()}
+    return {name: each for name, each in parts.items() if each != found.schema.field(name).parts}
 
 
 def check_labels(labels: Labels, schema: Schema, given: str | None) -> None:

@@ -17,7 +17,15 @@ from suffice.column_kinds import (
     infer_kind,
 )
 from suffice.model_types import KINDS, TASKS, Task
-from suffice.tables.cells import as_days, cell_type, column_cell_type, finite_numbers, known_integers, mark_missing
+from suffice.tables.cells import (
+    are_days,
+    as_days,
+    cell_type,
+    column_cell_type,
+    finite_numbers,
+    known_integers,
+    mark_missing,
+)
 from suffice.tables.date_format import DateFormat, DateNotation, find_date_notation, has_clear_order, may_be_dates
 from suffice.tables.errors import TableError, UsageError, kind_cure, listed, nearest
 from suffice.tables.number_format import (
@@ -61,7 +69,7 @@ class Field:
     why
         The reason for its kind, for the user; may be empty.
     parts
-        The parts of a date that vary.
+        The parts of a date; the hour only if not all cells are midnights.
     truth
         The spelling of false and true, of a boolean column of words or numbers.
     format
@@ -210,6 +218,11 @@ class Schema:
     def with_kind(self, name: str, kind: str, why: str) -> Schema:
         """Return the same schema with another kind for one column."""
         fields = tuple(replace(each, kind=kind, why=why) if each.name == name else each for each in self.fields)
+        return replace(self, fields=fields)
+
+    def with_parts(self, name: str, parts: tuple[str, ...]) -> Schema:
+        """Return the same schema with other parts of one column of dates."""
+        fields = tuple(replace(each, parts=parts) if each.name == name else each for each in self.fields)
         return replace(self, fields=fields)
 
     def with_notation(self, name: str, found: Notation) -> Schema:
@@ -385,12 +398,18 @@ def infer_schema(
     return schema
 
 
+def date_parts(*, has_times: bool) -> tuple[str, ...]:
+    """Return the parts of dates, with the hour if they have times."""
+    return tuple(part for part in PARTS if has_times or part != "hour")
+
+
 def _predictor_field(column: Any, name: str, wanted: str | None, is_complete: bool, is_categorical: bool) -> Field:
     """Return a column that is not the target, with the kind that the user has set, or else the inferred one."""
     cell_type = column_cell_type(column)
     cells = _cells_for_inference(column, cell_type)
     truth = find_truth_words(cell_type, cells)
-    parts = {"date": tuple(PARTS)[:3], "moment": tuple(PARTS)}.get(cell_type, ())
+    is_date = cell_type in ("date", "moment")
+    parts = date_parts(has_times=cell_type == "moment" and not are_days(column)) if is_date else ()
     if wanted is not None:
         _check_wanted_kind(column, name, wanted, cell_type, truth)
         return Field(name, wanted, cell_type, "set by the user", parts, truth if wanted == "boolean" else None)
