@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import array_api_strict as xp
 import numpy as np
 import pandas as pd
 import pytest
@@ -438,3 +439,26 @@ def test_names_that_modules_do_not_have_are_attribute_errors() -> None:
     with pytest.raises(AttributeError, match=r"module 'suffice.mail' has no attribute 'Nonsense'"):
         suffice.mail.Nonsense  # noqa: B018
     assert {"fit", "GaussianNB", "__version__"} <= set(dir(suffice))
+
+
+@pytest.mark.parametrize("weight", [None, np.ones(12)])
+@pytest.mark.parametrize(
+    "model",
+    [
+        suffice.LogisticRegression(C=1.0),
+        suffice.LogisticRegression(class_weight="balanced"),
+        suffice.LogisticRegressionCV(Cs=2, cv=2),
+        suffice.OrdinalRegression(l2=1.0),
+        suffice.Perceptron(),
+        suffice.GLM("bernoulli"),
+        suffice.PoissonRegressor(),
+        suffice.LinearRegression(),
+    ],
+)
+def test_targets_of_any_array_library_are_those_of_numpy(model: Any, weight: Any) -> None:
+    """array_api_strict has what the standard has, and no methods such as any() and all()."""
+    x, y = np.random.default_rng(0).normal(size=(12, 2)), np.array([0, 1, 1, 0, 1, 0] * 2)
+    expected = clone(model).fit(x, y, weight).coef_
+    for targets in (y, y.astype(bool), y.astype(np.uint8)):
+        found = clone(model).fit(xp.asarray(x), xp.asarray(targets), None if weight is None else xp.asarray(weight))
+        np.testing.assert_allclose(found.coef_, expected, rtol=1e-6)

@@ -383,8 +383,8 @@ def numbers_there(y: Any, rows: int, several: bool = False) -> Any:
     if isinstance(y, np.ndarray) or not is_foreign(y):
         return numbers(y, rows, several)
     is_shaped = y.ndim in ((1, 2) if several else (1,)) and y.shape[0] == rows
-    is_real = not array_namespace(y).isdtype(y.dtype, "complex floating")
-    return y if is_shaped and is_real and all_finite(y) else numbers(to_host(y), rows, several)
+    is_number = array_namespace(y).isdtype(y.dtype, ("integral", "real floating"))
+    return y if is_shaped and is_number and all_finite(y) else numbers(to_host(y), rows, several)
 
 
 def numbers(y: Any, rows: int, several: bool = False) -> FloatArray:

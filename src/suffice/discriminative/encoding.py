@@ -10,6 +10,7 @@ import numpy.typing as npt
 from suffice import validation
 from suffice.data.dataset import Summary
 from suffice.families import Response
+from suffice.families.links import array_namespace
 from suffice.kernels import Batch
 from suffice.kernels.libraries import taken
 from suffice.statistics import Labels
@@ -40,7 +41,18 @@ def holds_means(response: Response, rows: Batch) -> bool:
     """
     if response.family.name not in ("bernoulli", "poisson") or rows.weight is None or rows.trials is not None:
         return False
-    return bool((rows.y % 1 != 0).any())
+    return has_fractions(rows.y)
+
+
+def has_fractions(y: Any) -> bool:
+    """Whether targets, in an array of any library, are not all whole numbers.
+
+    Examples
+    --------
+    >>> has_fractions(np.array([1.0, 2.0])), has_fractions(np.array([1.0, 2.5]))
+    (False, True)
+    """
+    return bool(array_namespace(y).any(y % 1 != 0))
 
 
 def drop_rows_without_weight(rows: Batch) -> Batch:

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from suffice.discriminative.encoding import has_fractions
 from suffice.discriminative.objective import NegativeLogLikelihood, target_moments
 from suffice.families import Bernoulli, Gamma, Gaussian, Multinomial, Response
 from suffice.families.bernoulli import log_choose
+from suffice.families.links import array_namespace
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
 from suffice.solvers import Newton
@@ -288,7 +290,7 @@ def _count_fractions(y: Any, trials: FloatArray | None) -> int:
     >>> _count_fractions(np.array([1.0, 2.5, 1 / 3]), np.array([1.0, 1.0, 3.0]))
     1
     """
-    if not bool((y % 1 != 0).any()):
+    if not has_fractions(y):
         return 0
     y = np.asarray(to_host(y), dtype=np.float64)
     counts = y if trials is None else y * trials
@@ -315,7 +317,7 @@ def _saturated(response: Response, y: Any, weights: FloatArray | None) -> float:
     """Return the log-likelihood of the saturated model, which predicts every y; 0 for classes, or 0 and 1."""
     if response.family is Multinomial or not response.likelihood.has_deviance:
         return 0.0
-    if response.family is Bernoulli and bool(((y == 0) | (y == 1)).all()):
+    if response.family is Bernoulli and bool(array_namespace(y).all((y == 0) | (y == 1))):
         return 0.0
     return _summed(response.saturated, to_host(y), weights)
 

@@ -16,10 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 from suffice import validation
 from suffice.data.dataset import dataset_in_parts, open_location
 from suffice.data.refusals import refused_in_parts
-from suffice.data.sample import take_rows
 from suffice.discriminative.logistic import LogisticRegression
 from suffice.discriminative.summary import Summary
 from suffice.estimator import FittedRepr, check_parameters, read_parameters, write_parameters
+from suffice.kernels.libraries import taken
 from suffice.parameter_names import NamedParameters
 from suffice.selection.rows import Index
 from suffice.statistics.base import FloatArray
@@ -213,7 +213,7 @@ class LogisticRegressionCV(FittedRepr, NamedParameters, ClassifierMixin, Stored,
                 "fewer folds, or drop the class"
             )
         path = type(model)(**model.get_params(deep=False))
-        x, held = take_rows(rows, train), take_rows(rows, test)
+        x, held = taken(rows, train), taken(rows, test)
         more = {} if weight is None else {"sample_weight": weight[test]}
         scorer = check_scoring(path, self.scoring)
         coefs, scores, steps = [], [], []

@@ -188,7 +188,7 @@ def _sums_of_part(
     k, size = len(thresholds) + 1, len(coef) + len(thresholds)
     if not np.isfinite(log_p).all():
         return np.concatenate([[np.inf], np.zeros(size + size * size * hessian)])
-    x: Any = part.x[here]
+    x: Any = part.x[here, :]
     x = x if is_sparse(x) else np.asarray(to_host(x), dtype=np.float64)
     slope_a = np.bincount(codes, weights=weight * of_a, minlength=k)[:-1]
     slope_b = np.bincount(codes, weights=weight * of_b, minlength=k)[1:]
