@@ -438,7 +438,18 @@ def test_names_that_modules_do_not_have_are_attribute_errors() -> None:
         suffice.text.Nonsense  # noqa: B018
     with pytest.raises(AttributeError, match=r"module 'suffice.mail' has no attribute 'Nonsense'"):
         suffice.mail.Nonsense  # noqa: B018
-    assert {"fit", "GaussianNB", "__version__"} <= set(dir(suffice))
+    assert {"fit", "GaussianNB", "__version__", "text"} <= set(dir(suffice))
+
+
+def test_packages_resolve_after_the_import_of_suffice_alone() -> None:
+    for name in ("data", "formula", "mail", "plots", "selection", "tables", "text"):
+        assert suffice.__getattr__(name).__name__ == f"suffice.{name}"
+
+
+def test_models_that_are_no_sum_say_why_they_are_not_added() -> None:
+    for one, two in ((suffice.LogisticRegression(), suffice.LogisticRegression()), (0, suffice.Perceptron())):
+        with pytest.raises(TypeError, match=r"models cannot be added: what they learn .*; fit one model to all rows"):
+            one + two  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("weight", [None, np.ones(12)])

@@ -94,7 +94,23 @@ _MODULES = {
     **dict.fromkeys(("TableModel", "fit"), "suffice.tables"),
 }
 #: Packages that are imported on first use: ``suffice.formula.fit``.
-_PACKAGES = ("families", "formula", "tables")
+_PACKAGES = (
+    "additive",
+    "data",
+    "discriminative",
+    "families",
+    "formula",
+    "generative",
+    "mail",
+    "metrics",
+    "plots",
+    "report",
+    "selection",
+    "solvers",
+    "statistics",
+    "tables",
+    "text",
+)
 __all__ = [
     "GDA",
     "GLM",
@@ -150,4 +166,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_PACKAGES})

@@ -226,6 +226,15 @@ class FittedParameters(FittedRepr, NamedParameters):
         parent.set_params(**params)
         return self
 
+    def __add__(self, other: Any) -> Any:
+        """Raise; models that are estimated from sums of their rows add these."""
+        raise TypeError(
+            f"{type(self).__name__} models cannot be added: what they learn depends on all rows at once, and is no sum "
+            "over rows; fit one model to all rows. Naive Bayes, GDA, LinearRegression and Ridge add"
+        )
+
+    __radd__ = __add__
+
     @property
     def _engine(self) -> Engine | Execution:
         """The engine, or the settings of the default one."""

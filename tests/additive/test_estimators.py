@@ -187,7 +187,7 @@ def test_a_column_of_numbers_refuses_strings_later() -> None:
 def test_models_are_neither_added_nor_reduced() -> None:
     x, y = load_wine(return_X_y=True)
     model = AdditiveClassifier(interactions=0).fit(x, y)
-    with pytest.raises(TypeError, match="cannot be added: their terms depend on all rows at once"):
+    with pytest.raises(TypeError, match="cannot be added: what they learn depends on all rows at once"):
         model + model
     assert not hasattr(model, "forget")
     with pytest.raises(AttributeError, match="cannot forget rows: its terms depend on all rows at once; fit again"):

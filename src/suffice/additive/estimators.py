@@ -316,11 +316,6 @@ class AdditiveModel(FittedParameters, Stored, BaseEstimator):  # type: ignore[mi
         self.terms_ = [*self.terms_[:at], *self.terms_[at + 1 :]]
         return self
 
-    def __add__(self, other: Any) -> NoReturn:
-        raise TypeError(
-            f"{type(self).__name__} models cannot be added: their terms depend on all rows at once; fit one to all rows"
-        )
-
     @property
     def forget(self) -> NoReturn:
         """Not available, and ``hasattr`` says so: the terms depend on all rows at once."""

@@ -18,7 +18,7 @@ from suffice.data.dataset import dataset_in_parts, open_location
 from suffice.data.refusals import refused_in_parts
 from suffice.discriminative.logistic import LogisticRegression
 from suffice.discriminative.summary import Summary
-from suffice.estimator import FittedRepr, check_parameters, read_parameters, write_parameters
+from suffice.estimator import FittedRepr, refuse_addition, check_parameters, read_parameters, write_parameters
 from suffice.kernels.libraries import taken
 from suffice.parameter_names import NamedParameters
 from suffice.selection.rows import Index
