@@ -8,7 +8,7 @@ of distinct known cells.
 | none | ``ignore``; ``category`` or the kind of the column's type, if more rows may follow |
 | dates or moments | ``date``; ``ignore`` if there is one only |
 | booleans; numbers that are 0 and 1; strings that are two truth words, such as yes and no | ``boolean`` |
-| one distinct value | ``ignore``; ``numeric`` or ``category``, if more rows may follow |
+| one distinct value | ``ignore``; ``numeric`` or ``category``, if cells are missing, or more rows may follow |
 | numbers with a fraction | ``numeric`` |
 | 20 or more whole numbers, all distinct: consecutive, or the column is called ``id``, ``key``, ``no``, … | ``ignore`` |
 | whole numbers that are long codes (see below) | as strings |
@@ -105,7 +105,8 @@ def infer_kind(
     name
         Name of the column, by which a column of numbers may be an identifier.
     is_complete
-        Whether these are all rows; otherwise, a column that is constant so far may vary in later rows.
+        Whether these are the cells of all rows; otherwise, a column with one value may vary: in later rows, or between
+        this value and missing cells.
     is_categorical
         Whether the column has a categorical type.
 

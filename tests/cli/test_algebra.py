@@ -212,10 +212,11 @@ def test_rows_that_do_not_suit_change_nothing(nb: Path, houses: Path, tmp_path: 
     lacking = written(tmp_path / "a.csv", "\n".join(line.partition(",")[0] for line in lines))
     assert "lacks the columns 'listed', 'area'" in refused("update", model, lacking, code=1)
     strange = written(tmp_path / "b.csv", "\n".join([lines[0], lines[1].removesuffix("no") + "perhaps"]))
-    sentence = refused("update", model, strange, code=1)
+    sentence = refused("forget", model, strange, code=1)
     assert "'perhaps'" in sentence
     assert "'no', 'yes'" in sentence
     assert model.read_bytes() == nb.read_bytes()
+    assert done("update", model, strange).err.startswith("new classes are learned: 'perhaps'\n1 row learned, 801")
 
 
 def test_one_row_is_called_a_row(nb: Path, one_house: Path, tmp_path: Path) -> None:

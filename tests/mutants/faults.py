@@ -291,6 +291,14 @@ FAULTS = (
     ),
     # Tables.
     Fault(
+        "merged models leave out a column that does not vary in each part",
+        "tables",
+        "src/suffice/tables/constants.py",
+        "elif mine.constant != other.constant:",
+        "elif mine is other:",
+        ("tests/tables/test_parts.py::test_a_column_that_does_not_vary_in_one_part",),
+    ),
+    Fault(
         "a ledger lets rows be forgotten that were never learned",
         "tables",
         "src/suffice/tables/ledger.py",

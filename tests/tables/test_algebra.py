@@ -266,9 +266,15 @@ def test_an_update_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch) -
     near(answers(model, A), before, 1e-12)
 
 
-def test_an_update_with_a_class_never_seen_names_the_cure() -> None:
+@pytest.mark.parametrize("form", ["nb", "gda", "gda-full"])
+def test_an_update_learns_new_classes(form: str) -> None:
+    other = B.assign(sold=np.where(B.sold == "y", "rented", "n"))
+    alike(fitted(A, form).update(other), fitted(joined(A, other), form), A)
+
+
+def test_forgetting_a_class_never_seen_names_the_cure() -> None:
     with pytest.raises(TableError, match="'rented', which the model does not know; it knows 'n', 'y'"):
-        fitted(A, "nb").update(B.assign(sold="rented"))
+        fitted(A, "nb").forget(B.assign(sold="rented"))
 
 
 # Rows that were never learned.

@@ -245,9 +245,7 @@ def test_targets_are_judged_by_all_rows(
         given = open_table(f"{tmp_path / 'houses.duckdb'}::houses")
     said = []
     with pytest.raises(TableError, match=message):
-        TableModel("nb", in_database=summed == "in a database").fit(
-            given, "y", watch=lambda what, *_: said.append(what)
-        )
+        TableModel(in_database=summed == "in a database").fit(given, "y", watch=lambda what, *_: said.append(what))
     assert any(what.startswith("summing in" if summed == "in a database" else "reading") for what in said)
 
 

@@ -19,14 +19,21 @@ from suffice.cli.options import model_argument, model_output_option, quiet_optio
 def update(model: str, table: str, output: str | None, quiet: bool, **options: Any) -> None:
     """Add the rows of TABLE to MODEL.
 
-    The sums of the model become exactly those of all rows. Settings that were chosen on held-out rows, such as the
-    temperature of the probabilities, do not change.
+    The sums of the model become exactly those of all rows, which may be of new classes. Settings that were chosen on
+    held-out rows, such as the temperature of the probabilities, do not change.
     """
     from suffice.cli.output import counted, progress_bar, say
+    from suffice.tables.errors import listed
 
     fitted = load_model(model)
-    before = fitted.rows_
+    before, classes, columns = fitted.rows_, set(fitted._labels), set(fitted.schema_.columns)
     with progress_bar(quiet) as watch:
         fitted.update(open_table(table, **options), watch)
     save_model(fitted, output or model)
+    for what, more in (
+        ("classes", [name for name in fitted._labels if name not in classes]),
+        ("columns, which did not vary before,", [name for name in fitted.schema_.columns if name not in columns]),
+    ):
+        if more:
+            say(f"new {what} are learned: {listed(more)}")
     say(f"{counted(fitted.rows_ - before, 'row')} learned, {fitted.rows_:,} in total; saved to {output or model}")

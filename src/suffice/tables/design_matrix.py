@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 #: Largest number of words of a text column, and least number of rows that contain a word.
 WORDS = 5000
 WORD_ROWS = 3
+#: A standard deviation of less than this many units of a term's scale is rounding error: the column does not vary.
+FLAT = 1e-7
 #: A mean of this many standard deviations costs about one digit of sums about 0.
 NEAR_ZERO = 10.0
 
@@ -134,9 +136,9 @@ Term = Number | Levels | Words
 def number_term(name: str, cells: FloatArray) -> Number:
     """Return the numeric term with the mean and standard deviation of its cells."""
     known = cells[~np.isnan(cells)]
-    centre = float(known.mean()) if known.size else 0.0
-    spread = float(known.std()) if known.size else 0.0
-    return Number(name, centre, spread if spread > 0 else 1.0, bool(known.size < cells.size))
+    if not known.size or known.min() == known.max():  # whose mean may differ from it by rounding
+        return Number(name, float(known[0]) if known.size else 0.0, 1.0, bool(known.size < cells.size))
+    return Number(name, float(known.mean()), float(known.std()) or 1.0, bool(known.size < cells.size))
 
 
 def levels_term(name: str, column: CodedColumn, apart: bool) -> Levels:
@@ -217,7 +219,7 @@ def restandardise_term(term: Term, rows: float, mean: FloatArray, variance: Floa
             return Number(term.feature, term.centre, term.scale, bool(gaps))
         level = mean[0] / known
         spread = float(np.sqrt(max((variance[0] + mean[0] ** 2) / known - level**2, 0.0)))
-        scale = term.scale * spread if spread > 1e-7 else term.scale
+        scale = term.scale * spread if spread > FLAT else term.scale
         return Number(term.feature, float(term.centre + term.scale * level), float(scale), bool(gaps))
     return drop_unused_levels(term, rows, mean)
 

@@ -114,7 +114,7 @@ class Block:
         """Return the encoded features of a batch; raise for a cell that does not fit its kind."""
         columns: list[Any] = []
         for field in schema.predictors:
-            columns.extend(_encode_column(batch.column(field.name), field, first, schema.missing))
+            columns.extend(encode_column(batch.column(field.name), field, first, schema.missing))
         return cls(schema.features, tuple(columns), batch.num_rows, first)
 
 
@@ -138,7 +138,7 @@ def _take_rows(column: Any, rows: Any) -> Any:
     return column[rows]
 
 
-def _encode_column(column: Any, field: Field, first: int, missing: tuple[str, ...]) -> list[Any]:
+def encode_column(column: Any, field: Field, first: int, missing: tuple[str, ...]) -> list[Any]:
     """Return the encoded features of a column: one, or the parts of a date."""
     kind = cell_type(column.type)
     if kind == "nothing":

@@ -36,6 +36,8 @@ _PLACEHOLDER = re.compile("-9|-?99+")
 _BINS, _ROWS_PER_BIN = 64, 25
 #: Cells that are examined, at least of so many rows.
 _CELLS, _LEAST_ROWS = 3_000_000, 2000
+#: Code of the warning about a target with one value.
+ONE_CLASS = "one-class"
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,8 @@ class Finding:
     ----------
     code
         What was found: ``"target-copy"``, ``"near-perfect-column"``, ``"near-perfect-model"``,
-        ``"duplicate-rows"``, ``"placeholder"``, ``"never-predicted"``, ``"few-rows"``, or of an evaluation
-        ``"training-rows"``.
+        ``"duplicate-rows"``, ``"placeholder"``, ``"never-predicted"``, ``"few-rows"``, ``"one-class"``, or of an
+        evaluation ``"training-rows"``.
     column
         The column; None if it concerns the rows.
     value
@@ -74,6 +76,12 @@ def find_warnings(
     trial: CrossValidation, target: str, candidates: Sequence[Candidate], importance: Sequence[Importance]
 ) -> list[Finding]:
     """Return the warnings about the rows of a cross-validation, and about the chosen model, the first candidate."""
+    if trial.task == "classes" and len(trial.labels) == 1:
+        message = (
+            f"{target} is {str(trial.labels.names[0])!r} in every row, and so in every prediction, until the model is "
+            "merged with models of other classes, or learns such rows"
+        )
+        return [Finding(ONE_CLASS, None, 1.0, message)]
     leaks, chosen = find_leaks(trial, target), candidates[0]
     perfect = None if any(each.column for each in leaks) else _judge_loss(trial, target, candidates, importance)
     others = [perfect, *_find_unpredicted(trial, target, chosen), _judge_size(chosen)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,13 +18,13 @@ from suffice.store import Contents, Stored, nest_contents, unnest_contents
 from suffice.tables.candidates import Candidate
 from suffice.tables.decision import Decision, ThresholdMeasures, find_positive
 from suffice.tables.encoding import Bins, Block, Targets, encode_rows, numeric_ranges
-from suffice.tables.errors import TableError
-from suffice.tables.findings import Finding
+from suffice.tables.errors import TableError, kind_cure
+from suffice.tables.findings import ONE_CLASS, Finding
 from suffice.tables.importance import Importance
 from suffice.tables.predictors import Predictor, restore_predictor
 from suffice.tables.predictors.naive_bayes import Description, subtract_statistics, to_cells
 from suffice.tables.prefetch import prefetch
-from suffice.tables.schema import Schema
+from suffice.tables.schema import Field, Schema
 from suffice.tables.sources import open_table
 from suffice.tables.sources.base import HERE, Source, Watch, arrow
 
@@ -404,27 +405,100 @@ class FittedTable(Stored):
     def update(self, table: TableLike, watch: Watch | None = None) -> Self:
         """Add rows: the sums become exactly those of a fit to all rows.
 
+        Rows may be of new classes. A column that was ignored since it did not vary is read if it varies in these rows.
         Parameters that were chosen on held-out rows, such as the temperature of a generative model, do not change. An
         error leaves the model unchanged.
         """
         self._refuse_unless_exact("learn more rows exactly")
-        predictor, description, ledger = copy.deepcopy(self.predictor_), copy.deepcopy(self._description), self.ledger_
-        rows, ranges = 0, self.ranges_
-        for block, values in self._labelled_rows(table, watch):
-            predictor.add(block, values)
-            ranges = join_ranges(ranges, numeric_ranges(block))
-            if self.schema_.task != "classes":
-                ranges = join_ranges(ranges, {self.schema_.target: (float(values.min()), float(values.max()))})
-            if description is not None:
-                more = description.sum_block(block, self.description_codes(values), self._description_labels)
-                description.set_statistics(description.statistics_ + more)
-            if ledger is not None:
-                ledger = ledger.add_rows(block, values, self._labels)
-            rows += block.rows
-        predictor.finish_update()
-        self._take(predictor, description, ledger, self.rows_ + rows)
-        self.ranges_ = ranges
+        model = self._copy()
+        model._learn_rows(table, watch)
+        vars(self).update(vars(model))
         return self
+
+    def _copy(self) -> Self:
+        """Return a copy that can learn rows and columns without a change of this model."""
+        model = copy.copy(self)
+        model.predictor_, model._description = copy.deepcopy(self.predictor_), copy.deepcopy(self._description)
+        return model
+
+    def _learn_rows(self, table: TableLike, watch: Watch | None) -> None:
+        source = self.open(table, target=True)
+        first, expected = 0, source.rows()
+        for batch in prefetch(source.batches()):
+            self._learn_columns(batch)
+            block, targets = encode_rows(batch, self.schema_.with_separators(source.numbers), first)
+            first += batch.num_rows
+            if block.rows:
+                self._learn_block(block, targets)
+            if watch is not None:
+                watch("reading", first, expected)
+        self.predictor_.finish_update()
+
+    def _learn_columns(self, batch: pyarrow.RecordBatch) -> None:
+        """Read the columns of a batch that did not vary so far, and vary with it."""
+        if not self.schema_.constants:
+            return
+        from suffice.tables.constants import find_varying, infer_field
+
+        constants = self.schema_.constants
+        varying = find_varying(batch, self.schema_)
+        fields = {
+            name: infer_field(name, constants[name], self.rows_, column, self.schema_)
+            for name, column in varying.items()
+        }
+        lacking = constants.keys() - set(batch.schema.names)
+        fields |= {
+            name: replace(self.schema_.field(name), why="some tables lack this column", constant=None)
+            for name in lacking
+        }
+        self._set_fields(fields)
+
+    def _learn_block(self, block: Block, targets: Targets) -> None:
+        if self.schema_.task == "classes":
+            self._set_labels(self._labels.union(targets.labels)[0])
+        values = self._values(targets)
+        self.predictor_.add(block, values)
+        self.ranges_ = join_ranges(self.ranges_, numeric_ranges(block))
+        if self.schema_.task != "classes":
+            span = float(values.min()), float(values.max())
+            self.ranges_ = join_ranges(self.ranges_, {self.schema_.target: span})
+        if self._description is not None:
+            more = self._description.sum_block(block, self.description_codes(values), self._description_labels)
+            self._description.set_statistics(self._description.statistics_ + more)
+        if self.ledger_ is not None:
+            self.ledger_ = self.ledger_.add_rows(block, values, self._labels)
+        self.rows_ += block.rows
+        self.fitted_rows_ = self.rows_
+
+    def _set_labels(self, labels: Labels) -> None:
+        """Set the classes, of which there may be more than before."""
+        if self._decision is not None:
+            positive = self._labels.names[self._decision.positive]
+            self._decision = replace(self._decision, positive=labels.names.index(positive))
+        self._labels = self.predictor_.labels = labels
+        if len(labels) > 1:
+            self.warnings_ = [each for each in self.warnings_ if each.code != ONE_CLASS]
+
+    def _set_fields(self, fields: Mapping[str, Field]) -> None:
+        """Read columns that had the same cell in all rows so far as given fields, or ignore them for another reason."""
+        from suffice.tables.constants import encode_constants
+
+        constants = {name: self.schema_.constants[name] for name in fields}
+        self.schema_ = self.schema_.with_fields(fields)
+        added = {name: cells for name, cells in constants.items() if fields[name].kind != "ignore"}
+        if not added:
+            return
+        if self.ledger_ is not None:
+            name, cells = next(iter(added.items()))
+            raise TableError(
+                f"column {name!r} was {repr(cells[0]) if cells else 'missing'} in all rows of a ledger, which has no "
+                f"digests of it, and varies: fit again to all rows, or {kind_cure(name, fields[name].kind)}"
+            )
+        row = encode_constants(self.schema_, added)
+        self.predictor_.add_columns(self.schema_.features, row)
+        if self._description is not None:
+            self._description = self._description.add_columns(self.schema_.features, row)
+        self.ranges_ = join_ranges(self.ranges_, numeric_ranges(row))
 
     def forget(self, table: TableLike, watch: Watch | None = None) -> dict[str, float]:
         """Subtract rows exactly, and return a certificate.

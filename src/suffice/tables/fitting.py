@@ -76,7 +76,9 @@ def _read(
 ) -> scan.ScanResult:
     """Scan a table: in its database if possible, else by reading it."""
     roles = Roles(model.group, model.time, model.weight)
-    asked, note = (target, model.columns, model.task, partial(_drawn, model), partial(_summed, model), roles), ""
+    is_part = model.model in MODEL_TYPES and MODEL_TYPES[model.model].exact
+    asked = (target, model.columns, model.task, partial(_drawn, model), partial(_summed, model), roles, is_part)
+    note = ""
     if database is not None:
         from suffice.tables.pushdown.scan import DatabaseScan  # with the SQL kernels, which files do not need
 

@@ -14,6 +14,7 @@ from suffice.estimator import FittedRepr
 from suffice.html_fragments import fragment, notes, table
 from suffice.statistics import Labels, Parts
 from suffice.store import Contents
+from suffice.tables.constants import unite_fields
 from suffice.tables.errors import TableError, UsageError
 from suffice.tables.fitted import FittedTable, join_ranges
 from suffice.tables.fitting import fit_table
@@ -177,35 +178,41 @@ class TableModel(FittedRepr, FittedTable, BaseEstimator):  # type: ignore[misc]
             return NotImplemented
         self._refuse_unless_exact("be merged")
         other._refuse_unless_exact("be merged")
-        _check_mergeable(self, other)
+        one, two = _with_united_columns(self, other)
+        _check_mergeable(one, two)
         both = type(self)(**self.get_params(deep=False))
-        both.predictor_ = self.predictor_.merge(other.predictor_)
+        both.predictor_ = one.predictor_.merge(two.predictor_)
         both.predictor_.finish_update()
-        both._merge_temperatures(self, other)
+        both._merge_temperatures(one, two)
         both._description = None
-        if self._description is not None and other._description is not None:
-            both._description = copy.deepcopy(self._description)
-            both._description.set_statistics(self._description.statistics_ + _components(self, other))
-        both.schema_, both.model_, both.candidates_ = self.schema_, self.model_, []
-        both.warnings_ = [*self.warnings_, *(each for each in other.warnings_ if each not in self.warnings_)]
-        both._decision, both.thresholds_, both.importance_ = self._decision, [], []
-        both._labels = self._labels.union(other._labels)[0]
-        both._bins, both._noise = self._bins, self._noise
-        both.rows_, both.skipped_ = self.rows_ + other.rows_, self.skipped_ + other.skipped_
+        if one._description is not None and two._description is not None:
+            both._description = copy.deepcopy(one._description)
+            both._description.set_statistics(one._description.statistics_ + _components(one, two))
+        both.schema_, both.model_, both.candidates_ = one.schema_, one.model_, []
+        both.warnings_ = [*one.warnings_, *(each for each in two.warnings_ if each not in one.warnings_)]
+        both._decision, both.thresholds_, both.importance_ = one._decision, [], []
+        both._labels = one._labels
+        both._set_labels(one._labels.union(two._labels)[0])
+        both._bins, both._noise = one._bins, one._noise
+        both.rows_, both.skipped_ = one.rows_ + two.rows_, one.skipped_ + two.skipped_
         both.fitted_rows_ = both.rows_
-        both.ranges_ = join_ranges(self.ranges_, other.ranges_)
+        both.ranges_ = join_ranges(one.ranges_, two.ranges_)
         both.ledger_ = None
-        if self.ledger_ is not None and other.ledger_ is not None:
-            both.ledger_ = self.ledger_.merge(other.ledger_)
-        both.summed_ = self.summed_ if self.summed_ == other.summed_ else f"{self.summed_} and {other.summed_}"
+        if one.ledger_ is not None and two.ledger_ is not None:
+            both.ledger_ = one.ledger_.merge(two.ledger_)
+        both.summed_ = one.summed_ if one.summed_ == two.summed_ else f"{one.summed_} and {two.summed_}"
         return both
 
     def _merge_temperatures(self, one: TableModel, two: TableModel) -> None:
-        """Set the temperature to the harmonic mean of those of two models, weighted by their rows."""
+        """Set the temperature to the harmonic mean of those of two models, weighted by their rows.
+
+        The temperature of a model of one class says nothing.
+        """
         if self.predictor_.model_type.is_tempered:
-            joints: list[Any] = [model.predictor_.scorer for model in (one, two)]
-            shares = [model.rows_ / joint.temperature for model, joint in zip((one, two), joints, strict=True)]
-            self.predictor_.set_temperature((one.rows_ + two.rows_) / sum(shares))
+            models = [model for model in (one, two) if len(model._labels) > 1] or [one]
+            joints: list[Any] = [model.predictor_.scorer for model in models]
+            shares = [model.rows_ / joint.temperature for model, joint in zip(models, joints, strict=True)]
+            self.predictor_.set_temperature(sum(model.rows_ for model in models) / sum(shares))
 
     def __radd__(self, other: Any) -> Self:
         """Add to 0, the start value of ``sum(models)``."""
@@ -282,6 +289,16 @@ def fit(
         dialect = Dialect(missing=tuple(missing), decimal=decimal, thousands=thousands, day_first=day_first)
         table = open_table(table, dialect=dialect, strings=strings, collect=collect)
     return TableModel(model, **settings).fit(table, target, watch=watch)
+
+
+def _with_united_columns(one: TableModel, two: TableModel) -> list[TableModel]:
+    """Return two models that read the columns that do not vary in the rows of one of them as the other does."""
+    fields = unite_fields(one.schema_, two.schema_, (one.rows_, two.rows_))
+    models = [model._copy() if own else model for model, own in zip((one, two), fields, strict=True)]
+    for model, own in zip(models, fields, strict=True):
+        if own:
+            model._set_fields(own)
+    return models
 
 
 def _components(one: TableModel, two: TableModel) -> Any:

@@ -37,7 +37,16 @@ from suffice.tables.predictors import Predictor, make_predictor
 from suffice.tables.predictors.naive_bayes import Description
 from suffice.tables.prefetch import prefetch
 from suffice.tables.row_sample import RowSample, hash_rows, order_by_content
-from suffice.tables.schema import FEW_CLASSES, HEAD_ROWS, NO_ROLES, Roles, Schema, date_parts, infer_schema
+from suffice.tables.schema import (
+    FEW_CLASSES,
+    HEAD_ROWS,
+    NO_ROLES,
+    Roles,
+    Schema,
+    constant_target,
+    date_parts,
+    infer_schema,
+)
 from suffice.tables.sources.base import BATCH, HERE, NumberOptions, Source, Watch, arrow
 
 if TYPE_CHECKING:
@@ -199,6 +208,7 @@ def scan_table(
     most: Callable[[Schema], int] = lambda _: COMPARISON_ROWS,
     model_type: Callable[[Schema], ModelType | None] = lambda _: None,
     roles: Roles = NO_ROLES,
+    is_part: bool = False,
 ) -> ScanResult:
     """Scan a table; scan it again if kinds that were inferred from the first rows do not fit all rows.
 
@@ -216,6 +226,8 @@ def scan_table(
         Model whose sums are computed in the same pass; None for no model.
     roles
         Columns that say how rows are held out and counted.
+    is_part
+        Whether the target may have one value only, since rows of other tables may be added.
     """
     head, whole = _read_head(table_scan)
     if not head.num_rows:
@@ -223,7 +235,7 @@ def scan_table(
     roles.check(head.schema.names, target)
     unread = {name: role for name, role in roles.columns.items() if name not in (kinds or {})}
     kinds = {**(kinds or {}), **dict.fromkeys(unread, "ignore")}
-    schema = _infer_schema(table_scan.source, head, target, kinds, task, whole)
+    schema = _infer_schema(table_scan.source, head, target, kinds, task, whole, is_part)
     dotted = (
         _numbers_with_point(schema, head)
         if replace(table_scan.source.numbers, day_first=None) == NumberOptions(is_text=True)
@@ -232,7 +244,7 @@ def scan_table(
     if dotted:
         table_scan.source.read_as_written(dotted)
         head, whole = table_scan.head()
-        schema = _infer_schema(table_scan.source, head, target, kinds, task, whole)
+        schema = _infer_schema(table_scan.source, head, target, kinds, task, whole, is_part)
     for name, role in unread.items():
         schema = schema.with_kind(name, "ignore", f"the {role} of the rows")
     notes = (*table_scan.source.notes, *_compare_files(table_scan.source, target))
@@ -276,13 +288,18 @@ def scan_table(
                 schema = schema.with_parts(name, each)
             timed |= set(parts)
             continue
+        if len(found.labels) == 1 and not is_part:
+            found.close()
+            raise constant_target(target, found.labels.names[0])
         alike = {} if whole else found.description.constants()
-        alike = {name: value for name, value in alike.items() if name in schema.columns and name not in kinds}
+        alike = {name: cells for name, cells in alike.items() if name in schema.columns and name not in kinds}
         if not alike or len(alike) == len(schema.predictors):
             return found
         found.close()
-        for name, value in alike.items():  # neither the first rows nor the others determine the kind
-            schema = schema.with_kind(name, "ignore", f"always {value}")
+        for name, cells in alike.items():  # neither the first rows nor the others determine the kind
+            shown = [f"{cell:g}" if isinstance(cell, float) else repr(cell) for cell in cells]
+            why = f"always {shown[0]}" if shown else "all cells are missing"
+            schema = schema.with_kind(name, "ignore", why, cells)
 
 
 def _compare_files(source: Source, target: str) -> list[str]:
@@ -320,8 +337,11 @@ def _read_head(table_scan: Scan) -> tuple[pa.Table, bool]:
             table_scan.source.read_as_written([error.column])
 
 
-def _infer_schema(source: Source, head: pa.Table, target: str, kinds: Any, task: str | None, whole: bool) -> Schema:
-    return infer_schema(head, target, kinds, task, whole, source.missing, source.categorical, source.numbers)
+def _infer_schema(
+    source: Source, head: pa.Table, target: str, kinds: Any, task: str | None, whole: bool, is_part: bool
+) -> Schema:
+    found = (source.missing, source.categorical, source.numbers)
+    return infer_schema(head, target, kinds, task, whole, *found, is_part=is_part)
 
 
 def _numbers_with_point(schema: Schema, head: pa.Table) -> list[str]:
@@ -415,14 +435,12 @@ def _revise_parts(found: ScanResult, settled: set[str]) -> dict[str, tuple[str, 
 
 
 def check_labels(labels: Labels, schema: Schema, given: str | None) -> None:
-    """Raise if a target has too many classes, or only one."""
+    """Raise if a target has too many classes."""
     if len(labels) > 4 * FEW_CLASSES and given is None and schema.field(schema.target).type == "whole":
         raise TableError(
             f"the target {schema.target!r} takes {len(labels)} values: say whether they are classes, numbers or "
             "counts, with --task (task= in Python)"
         )
-    if len(labels) == 1:
-        raise TableError(f"the target {schema.target!r} is always {labels.names[0]!r}: there is nothing to predict")
 
 
 class StreamScan:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -45,6 +46,10 @@ if TYPE_CHECKING:
 PARTS = {"time": "numeric", "month": "category", "weekday": "category", "hour": "category"}
 
 
+#: A cell as JSON holds it: dates are written as ISO 8601.
+Cell = str | int | float | bool
+
+
 class Feature(NamedTuple):
     """A feature of a model: a column, or a part of a date."""
 
@@ -82,6 +87,9 @@ class Field:
         Whether the names are digits that begin with 0: numbers are other names.
     dates
         The notation of dates in a column of strings; None for columns of other types.
+    constant
+        The cell of all rows, of a column that is ignored because it does not vary; empty if no cell is known; None for
+        all other columns.
     """
 
     name: str
@@ -95,6 +103,7 @@ class Field:
     is_uncertain: bool = False
     is_code: bool = False
     dates: DateFormat | None = None
+    constant: tuple[Cell, ...] | None = None
 
     def features(self, taken: frozenset[str] = frozenset()) -> list[Feature]:
         """Return the features of the column; the name of a part of a date differs from all columns."""
@@ -215,15 +224,22 @@ class Schema:
         """Return a column by its name."""
         return next(field for field in self.fields if field.name == name)
 
-    def with_kind(self, name: str, kind: str, why: str) -> Schema:
+    def with_kind(self, name: str, kind: str, why: str, constant: tuple[Cell, ...] | None = None) -> Schema:
         """Return the same schema with another kind for one column."""
-        fields = tuple(replace(each, kind=kind, why=why) if each.name == name else each for each in self.fields)
-        return replace(self, fields=fields)
+        return self.with_fields({name: replace(self.field(name), kind=kind, why=why, constant=constant)})
+
+    def with_fields(self, fields: Mapping[str, Field]) -> Schema:
+        """Return the same schema with other fields for some columns, by name."""
+        return replace(self, fields=tuple(fields.get(each.name, each) for each in self.fields))
+
+    @property
+    def constants(self) -> dict[str, tuple[Cell, ...]]:
+        """The cell of all rows of each column that is ignored because it does not vary; empty if none is known."""
+        return {field.name: field.constant for field in self.fields if field.constant is not None}
 
     def with_parts(self, name: str, parts: tuple[str, ...]) -> Schema:
         """Return the same schema with other parts of one column of dates."""
-        fields = tuple(replace(each, parts=parts) if each.name == name else each for each in self.fields)
-        return replace(self, fields=fields)
+        return self.with_fields({name: replace(self.field(name), parts=parts)})
 
     def with_notation(self, name: str, found: Notation) -> Schema:
         """Return the same schema with another notation of the numbers of one column."""
@@ -292,6 +308,7 @@ class Schema:
                     "truth": None if each["truth"] is None else (each["truth"][0], each["truth"][1]),
                     "format": None if each.get("format") is None else NumberFormat.from_plain(each["format"]),
                     "dates": None if each.get("dates") is None else DateFormat.from_plain(each["dates"]),
+                    "constant": None if each.get("constant") is None else tuple(each["constant"]),
                 }
             )
             for each in plain["fields"]
@@ -317,6 +334,7 @@ def infer_schema(
     categorical: frozenset[str] = frozenset(),
     numbers: NumberOptions | None = None,
     formats: Mapping[str, NumberFormat] | None = None,
+    is_part: bool = False,
 ) -> Schema:
     """Return the schema of a table, inferred from its first rows.
 
@@ -340,6 +358,8 @@ def infer_schema(
         How strings are read as numbers.
     formats
         The notation of numbers of some columns, if it is known.
+    is_part
+        Whether the target may have one value only, since rows of other tables may be added.
     """
     head = mark_missing(head, missing)
     names = head.schema.names
@@ -366,6 +386,7 @@ def infer_schema(
         dated = _find_dates(head, dates, missing, options)
         plain = {name: wanted.get(name) for name in inferred if name not in dated}
         notations = _find_notations(head, plain, missing, options)
+    written = head  # with numbers and dates as the table writes them
     for name, days in dated.items():
         if days.format is not None:
             head = head.set_column(names.index(name), name, as_days(days.format.parse(head[name], missing)[0]))
@@ -376,10 +397,10 @@ def infer_schema(
     fields = [
         _target_field(head[name], name, is_complete)
         if name == target
-        else _predictor_field(head[name], name, wanted.get(name), is_complete, name in categorical)
+        else _predictor_field(head[name], written[name], name, wanted.get(name), is_complete, name in categorical)
         for name in names
     ]
-    task = _infer_task(head[target], target, task, wanted.get(target), is_complete)
+    task = _infer_task(head[target], target, task, wanted.get(target), is_complete and not is_part)
     schema = Schema(tuple(fields), target, task, missing)
     if options.is_text and not options.is_typed:  # the source has found codes in other rows
         note = "column {!r}: some cells begin with 0: read as names, not as numbers"
@@ -403,8 +424,13 @@ def date_parts(*, has_times: bool) -> tuple[str, ...]:
     return tuple(part for part in PARTS if has_times or part != "hour")
 
 
-def _predictor_field(column: Any, name: str, wanted: str | None, is_complete: bool, is_categorical: bool) -> Field:
-    """Return a column that is not the target, with the kind that the user has set, or else the inferred one."""
+def _predictor_field(
+    column: Any, written: Any, name: str, wanted: str | None, is_complete: bool, is_categorical: bool
+) -> Field:
+    """Return a column that is not the target, with the kind that the user has set, or else the inferred one.
+
+    A column that has one value and missing cells varies. ``written`` has the cells as the table writes them.
+    """
     cell_type = column_cell_type(column)
     cells = _cells_for_inference(column, cell_type)
     truth = find_truth_words(cell_type, cells)
@@ -416,9 +442,25 @@ def _predictor_field(column: Any, name: str, wanted: str | None, is_complete: bo
     if cell_type == "other":
         return Field(name, "ignore", cell_type, f"holds {column.type}")
     known = len(column) - column.null_count
+    is_complete = is_complete and known in (0, len(column))
     kind, why = infer_kind(cell_type, known, cells, name=name, is_complete=is_complete, is_categorical=is_categorical)
     note = f"column {name!r}: {why}; {kind_cure(name, 'numeric')} if not" if why and kind == "category" else ""
-    return Field(name, kind, cell_type, why, parts, truth if kind == "boolean" else None, note=note)
+    constant = _find_constant(column, written) if kind == "ignore" else None
+    return Field(name, kind, cell_type, why, parts, truth if kind == "boolean" else None, note=note, constant=constant)
+
+
+def _find_constant(column: Any, written: Any) -> tuple[Cell, ...] | None:
+    """Return the cell of all rows as the table writes it, nothing if no cell is known, None of other columns."""
+    if column.null_count == len(column):
+        return ()
+    if column.null_count or len(column.unique()) > 1:
+        return None
+    cell = written[0].as_py()
+    if isinstance(cell, Decimal):
+        cell = float(cell)
+    if isinstance(cell, float) and not np.isfinite(cell):
+        return None
+    return (cell if isinstance(cell, str | int | float) else cell.isoformat(),)
 
 
 def _find_notations(
@@ -499,6 +541,14 @@ def _check_wanted_kind(column: Any, name: str, wanted: str, cell_type: CellType,
 # The target.
 
 
+def constant_target(name: str, value: Any) -> TableError:
+    """Return the error about a target that has one value."""
+    return TableError(
+        f"the target {name!r} is always {value!r}: there is nothing to predict; if these rows are to be merged with "
+        "others, name a model of sums: nb, gda, linear or text (--model, model= in Python)"
+    )
+
+
 def _target_field(column: Any, name: str, is_complete: bool) -> Field:
     cell_type = column_cell_type(column)
     if column.null_count == len(column) and (is_complete or cell_type in ("nothing", "other")):
@@ -516,7 +566,7 @@ def _infer_task(column: Any, name: str, wanted: str | None, kind: str | None, is
     cells = column.drop_null()
     distinct = len(cells.unique())
     if distinct == 1 and is_complete:
-        raise TableError(f"the target {name!r} is always {cells[0].as_py()!r}: there is nothing to predict")
+        raise constant_target(name, cells[0].as_py())
     if kind == "ignore":
         raise UsageError(f"the target {name!r} cannot be ignored: predict another column")
     if wanted is None and kind is not None:

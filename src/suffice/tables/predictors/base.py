@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -19,6 +19,7 @@ from suffice.store import Contents
 from suffice.tables.encoding import Block
 from suffice.tables.errors import TableError
 from suffice.tables.predictors.scorers import Scorer, read_scorer, scorer_of
+from suffice.tables.schema import Feature
 
 if TYPE_CHECKING:
     from suffice.discriminative.summary import Summary
@@ -167,6 +168,18 @@ class Predictor(ABC):
 
     def remove(self, block: Block, values: npt.NDArray[Any]) -> float:
         """Subtract rows, and return the number of digits lost."""
+        raise NotImplementedError
+
+    def add_columns(self, features: Sequence[Feature], cells: Block) -> None:
+        """Add columns that had the same cell in all rows.
+
+        Parameters
+        ----------
+        features
+            All features, in their new order.
+        cells
+            One row, with the cells of all rows in the new columns.
+        """
         raise NotImplementedError
 
     def finish_update(self) -> None:  # noqa: B027  (few have to)

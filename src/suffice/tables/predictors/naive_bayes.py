@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
@@ -207,21 +208,51 @@ class Description(Stored):
                     found[name] = part.rows if kind == "text" else part.observed[:, place]
         return found
 
-    def constants(self) -> dict[str, str]:
-        """Return the features that are constant, with their value."""
-        found: dict[str, str] = {}
-        for part in self.statistics_.parts:
-            kind = kind_of(part)
-            names = [str(name) for name, each in self.column_kinds_.items() if each == kind]
-            for place, name in enumerate(names):
-                if kind == "numeric":
-                    seen = part.observed[:, place] > 0
-                    level = part.mean[seen, place]
-                    if not part.spread[seen, place].any() and len(np.unique(level)) <= 1:
-                        found[name] = f"{level[0]:g}" if len(level) else "missing"
-                elif kind == "category" and len(part.vocabularies[place]) <= 1:
-                    found[name] = next((repr(str(label)) for label in part.vocabularies[place]), "missing")
+    def constants(self) -> dict[str, tuple[str | float, ...]]:
+        """Return the features that do not vary, with the cell of all rows; with none if all cells are missing."""
+        found: dict[str, tuple[str | float, ...]] = {}
+        rows = self.class_count_
+        for name, known in self.known().items():
+            kind = self.column_kinds_[name]
+            if kind not in ("numeric", "category") or not ((known == 0).all() or (known == rows).all()):
+                continue
+            part: Any = next(part for part in self.statistics_.parts if kind_of(part) == kind)
+            place = self._names(kind).index(name)
+            seen = known > 0
+            cells = list(part.vocabularies[place]) if kind == "category" else np.unique(part.mean[seen, place]).tolist()
+            if len(cells) <= 1 and (kind == "category" or not part.spread[seen, place].any()):
+                found[name] = tuple(cells)
         return found
+
+    def _names(self, kind: str) -> list[str]:
+        """Return the names of the features of a kind, in the order of their sums."""
+        return [str(name) for name, each in self.column_kinds_.items() if each == kind]
+
+    def add_columns(self, features: Sequence[Feature], cells: Block) -> Self:
+        """Return the description of the same rows with columns that do not vary: sums follow from the class weights.
+
+        Parameters
+        ----------
+        features
+            All features, in their new order.
+        cells
+            One row, with the cells of all rows in the new columns.
+        """
+        weights, labels = self.class_count_, self.statistics_.labels
+        rows = replace(cells[np.zeros(len(labels), dtype=np.int64)], weights=weights)
+        more = Description.over(cells.features)
+        more.set_statistics(more.sum_block(rows, np.arange(len(labels)), labels))
+        found = type(self)({feature.name: feature.kind for feature in features}, self.parameters)
+        parts = []
+        for kind in FEATURE_KINDS:
+            names = found._names(kind)
+            pair = [(each, part) for each in (self, more) for part in each.statistics_.parts if kind_of(part) == kind]
+            if len(pair) == 2:
+                have = [name for each, _ in pair for name in each._names(kind)]
+                parts.append(_join_columns(pair[0][1], pair[1][1], [have.index(name) for name in names]))
+            elif pair:
+                parts.append(pair[0][1])
+        return found.set_statistics(Parts(tuple(parts)))
 
     def gaps(self) -> dict[str, bool]:
         """Return which features have missing cells."""
@@ -278,6 +309,10 @@ class NaiveBayesPredictor(Predictor):
         """Subtract rows exactly."""
         return subtract_statistics(self.inner, self.inner.sum_block(block, values, self.labels))
 
+    def add_columns(self, features: Sequence[Feature], cells: Block) -> None:
+        """Add columns that had the same cell in all rows."""
+        self.inner = self.inner.add_columns(features, cells)
+
     def restore_estimator(self, contents: Contents) -> None:
         """Set the description to that of a file."""
         self.inner = Description._from_contents(contents)
@@ -287,6 +322,21 @@ class NaiveBayesPredictor(Predictor):
         both = NaiveBayesPredictor(self.model_type, self.task, self.labels.union(other.labels)[0])
         both.inner = self.inner + other.inner
         return both
+
+
+def _join_columns(one: Any, two: Any, order: Sequence[int]) -> Any:
+    """Return one sum over the columns of two sums of the same rows and classes, in a given order."""
+    if hasattr(one, "vocabularies"):
+        names = [*one.vocabularies, *two.vocabularies]
+        counts = [each.feature(place) for each in (one, two) for place in range(len(each.vocabularies))]
+        vocabularies = tuple(names[place] for place in order)
+        return replace(one, counts=np.hstack([counts[place] for place in order]), vocabularies=vocabularies)
+    if one.misses_cells or two.misses_cells:
+        one, two = (replace(each, cells=each.observed) for each in (one, two))
+    shape = getattr(one, one.table_field).shape
+    tables = [field.name for field in fields(one) if np.shape(getattr(one, field.name)) == shape]
+    joined = {name: np.hstack([getattr(one, name), getattr(two, name)])[:, order] for name in tables}
+    return replace(one, **joined)
 
 
 def subtract_statistics(description: Description, gone: Statistics) -> float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -17,11 +18,21 @@ from suffice.statistics import Labels, LostDigitsError, NormalEquations, Statist
 from suffice.statistics.base import FloatArray
 from suffice.statistics.moments import EPSILON, ClassMoments
 from suffice.store import Contents
-from suffice.tables.design_matrix import Design, build_design, drop_unused_levels, recentre_at_zero
-from suffice.tables.encoding import Block
+from suffice.tables.design_matrix import (
+    FLAT,
+    Design,
+    Number,
+    build_design,
+    drop_unused_levels,
+    levels_term,
+    number_term,
+    recentre_at_zero,
+)
+from suffice.tables.encoding import Block, CodedColumn
 from suffice.tables.errors import TableError, digits_error
 from suffice.tables.predictors.base import EncodedRows, Predictor, StatisticsPredictor
 from suffice.tables.predictors.linear import LinearPredictor
+from suffice.tables.schema import Feature
 
 #: Largest size of the covariances of all classes, in bytes.
 _COVARIANCES = 1 << 30
@@ -129,6 +140,10 @@ class SummedPredictor(StatisticsPredictor, LinearPredictor):
 
     def add(self, block: Block, values: npt.NDArray[Any]) -> None:
         """Add rows, which may have new levels and missing cells."""
+        if self.statistics is not None and (flat := self._flat_numbers()):
+            columns = dict(zip((feature.name for feature in block.features), block.columns, strict=True))
+            cells = {name: np.append(columns[name], level) for name, level in flat.items()}
+            self._rescale({name: number_term(name, each) for name, each in cells.items()})
         self._change_design(self.design.extend_to_rows(block))
         self._check_width()
         more = self._sum(block, values)
@@ -156,9 +171,52 @@ class SummedPredictor(StatisticsPredictor, LinearPredictor):
         self._set_statistics(removal.left, **({"digits_lost": lost} if self.task == "classes" else {}))
         return lost
 
+    def add_columns(self, features: Sequence[Feature], cells: Block) -> None:
+        """Add columns that had the same cell in all rows: each column of the design is constant."""
+        more = [
+            levels_term(feature.name, column, True)
+            if isinstance(column, CodedColumn)
+            else number_term(feature.name, column)
+            for feature, column in zip(cells.features, cells.columns, strict=True)
+            if feature.kind != "text"
+        ]
+        terms = {term.feature: term for term in (*self.design.terms, *more)}
+        design = Design(tuple(features), tuple(terms[each.name] for each in features if each.name in terms))
+        A, b = np.zeros((design.width, self.design.width)), np.zeros(design.width)
+        for term in self.design.terms:
+            A[design.spans[term.feature], self.design.spans[term.feature]] = np.eye(len(term.names))
+        new = Design(cells.features, tuple(more))
+        row = new.encode(cells, is_sparse=False)[0]
+        for term in more:
+            b[design.spans[term.feature]] = row[new.spans[term.feature]]
+        self.design = design
+        self._check_width()
+        self._set_statistics(transform_statistics(self.statistics, A, b))
+
     def finish_update(self) -> None:
         """Restandardise the sums by the means and variances of all rows."""
         self._change_design(self.design.restandardise(*_totals(self.statistics)))
+
+    def _flat_numbers(self) -> dict[str, float]:
+        """Return the numeric features that have not varied, with their value: the scale of their terms is arbitrary."""
+        _, mean, variance = _totals(self.statistics)
+        starts = {term: self.design.spans[term.feature].start for term in self.design.terms if isinstance(term, Number)}
+        flat = {term: start for term, start in starts.items() if variance[start] <= FLAT**2}
+        known = {term: 1.0 - mean[start + 1] if term.gaps else 1.0 for term, start in flat.items()}
+        return {
+            term.feature: float(term.centre + term.scale * mean[start] / known[term]) if known[term] > 0 else np.nan
+            for term, start in flat.items()
+        }
+
+    def _rescale(self, terms: Mapping[str, Number]) -> None:
+        """Take the centre and the scale of some features from other terms."""
+        changed = (
+            replace(term, centre=terms[term.feature].centre, scale=terms[term.feature].scale)
+            if isinstance(term, Number) and term.feature in terms
+            else term
+            for term in self.design.terms
+        )
+        self._change_design(Design(self.design.features, tuple(changed)))
 
     def _change_design(self, design: Design) -> None:
         """Transform the sums to the columns of another design."""
@@ -171,8 +229,15 @@ class SummedPredictor(StatisticsPredictor, LinearPredictor):
     def merge(self, other: Any) -> Predictor:
         """Return the model of the rows of both, in the union of their designs."""
         both = SummedPredictor(self.model_type, self.task, self.labels.union(other.labels)[0])
-        both.design, both._stored = self.design.union(other.design), self._stored
-        mine, theirs = (_with_design(each.statistics, each.design, both.design) for each in (self, other))
+        one, two = copy.copy(self), copy.copy(other)
+        mine, theirs = self._flat_numbers(), other._flat_numbers()
+        levels = {name: np.array([mine[name], theirs[name]]) for name in mine.keys() & theirs.keys()}
+        terms = {term.feature: term for term in two.design.terms if isinstance(term, Number)}
+        one._rescale(
+            {name: number_term(name, levels[name]) if name in levels else terms[name] for name in mine if name in terms}
+        )
+        both.design, both._stored = one.design.union(two.design), self._stored
+        mine, theirs = (_with_design(each.statistics, each.design, both.design) for each in (one, two))
         both._set_statistics(mine + theirs)
         return both
 

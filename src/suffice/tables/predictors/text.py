@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,8 +17,9 @@ from suffice.statistics.base import FloatArray
 from suffice.store import Contents
 from suffice.store.parameters import decode_parameters
 from suffice.tables.encoding import Block
-from suffice.tables.errors import TableError
+from suffice.tables.errors import TableError, kind_cure
 from suffice.tables.predictors.base import EncodedRows, Predictor, StatisticsPredictor
+from suffice.tables.schema import Feature
 
 if TYPE_CHECKING:
     from suffice.text import DocumentCounts, Features
@@ -146,6 +147,15 @@ class TextPredictor(StatisticsPredictor):
         """Subtract rows exactly."""
         self._set_statistics(self.statistics.remove(self._sum(block, values)).left)
         return 0.0
+
+    def add_columns(self, features: Sequence[Feature], cells: Block) -> None:
+        """Add columns that had the same cell in all rows: texts only if they are missing."""
+        for feature, column in zip(cells.features, cells.columns, strict=True):
+            if feature.kind == "text" and column[0]:
+                raise TableError(
+                    f"column {feature.name!r} is {column[0]!r} in all rows of a 'text' model, which has not counted "
+                    f"its words: fit again with {kind_cure(feature.name, 'text')}"
+                )
 
     def merge(self, other: Any) -> Predictor:
         """Return the model of the rows of both."""
