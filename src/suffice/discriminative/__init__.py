@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from suffice.discriminative.analysis_of_deviance import anova
-    from suffice.discriminative.base import CollinearityWarning
+    from suffice.discriminative.base import CollinearityWarning, RankDeficiencyWarning
     from suffice.discriminative.covariance import Covariance
     from suffice.discriminative.diagnostics import Diagnostics
     from suffice.discriminative.elastic_net import ElasticNet, Lasso
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 #: Module of each public name. Names are imported on first use: coefficients of a file are read without the estimators.
 _MODULES = {
     "CollinearityWarning": "base",
+    "RankDeficiencyWarning": "base",
     "Covariance": "covariance",
     "Diagnostics": "diagnostics",
     "ElasticNet": "elastic_net",
@@ -79,6 +80,7 @@ __all__ = [
     "Path",
     "Perceptron",
     "PoissonRegressor",
+    "RankDeficiencyWarning",
     "ResultTable",
     "Ridge",
     "RidgeCV",

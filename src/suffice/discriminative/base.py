@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -22,7 +22,7 @@ from suffice.discriminative.fit_rows import check_columns
 from suffice.discriminative.inference import Inference
 from suffice.discriminative.penalties import RIDGE, PenalisedModel
 from suffice.discriminative.result_table import ResultTable
-from suffice.discriminative.robust import COVARIANCES
+from suffice.discriminative.robust import CLUSTERED, COVARIANCES, depend_on
 from suffice.discriminative.summary import Summary
 from suffice.estimator import (
     ClassifierInPartsMixin,
@@ -132,7 +132,20 @@ class LinearPredictor(PenalisedModel, Stored, BaseEstimator):  # type: ignore[mi
         x = validation.features(self, X, reset=False)
         with validation.naming_cells():
             x = self._as_read(x)
-            return engine_for(self._engine, x).map_rows(partial(linear_scores, coef, intercept, reading), Batch(x))
+            found = engine_for(self._engine, x).map_rows(partial(linear_scores, coef, intercept, reading), Batch(x))
+        warn_of_extrapolation(type(self).__name__, self._not_estimable(x))
+        return found
+
+    def null_directions(self) -> FloatArray | None:
+        """Return directions of theta, (k, p), that change no row of the fit; None without any, or if unknown."""
+        return None
+
+    def _not_estimable(self, x: Any) -> npt.NDArray[np.bool_]:
+        """Whether the predictors of rows, (n,), change with theta along directions that change no row of the fit."""
+        null = self.null_directions()
+        if null is None or not len(null):
+            return np.zeros(x.shape[0], dtype=bool)
+        return depend_on(null, x, bool(self._params.fit_intercept))
 
     @property
     def _least_features(self) -> int:
@@ -484,6 +497,25 @@ class PrecisionWarning(UserWarning):
     """Results without any correct digit after rounding, which are not given."""
 
 
+class RankDeficiencyWarning(UserWarning):
+    """Predictions of rows that the columns of the fit do not determine, as some depended on others."""
+
+
+def warn_of_extrapolation(
+    model: str, rows: npt.NDArray[np.bool_], position: Callable[[int], int] = lambda row: row
+) -> None:
+    """Warn of rows, (n,), whose predictions the rows of the fit do not determine, given their positions."""
+    if not rows.any():
+        return
+    first, count = position(int(np.argmax(rows))), int(rows.sum())
+    warn_user(
+        f"{model}: columns of the fit depend on others, and {count:,} of these {len(rows):,} rows (the first is row "
+        f"{first}) break these dependences: the fit does not determine their predictions, and gives those of the "
+        "coefficients that it chose; their standard errors are NaN",
+        RankDeficiencyWarning,
+    )
+
+
 def dependence(name: str, others: list[str]) -> str:
     """Return a sentence about a column that is a linear combination of others, or constant.
 
@@ -532,9 +564,9 @@ def check_inference_settings(model: Any) -> None:
 
 def check_groups(covariance: str, groups: VectorLike) -> None:
     """Raise if groups are given but not used, or needed but not given; None if that is not yet known."""
-    if covariance == "clustered" and groups is None:
-        raise ValueError("covariance='clustered' needs groups: give fit(X, y, groups=...), the cluster of each row")
-    if covariance != "clustered" and groups is not None:
+    if covariance in CLUSTERED and groups is None:
+        raise ValueError(f"covariance={covariance!r} needs groups: give fit(X, y, groups=...), the cluster of each row")
+    if covariance not in CLUSTERED and groups is not None:
         raise ValueError(f"groups need covariance='clustered'; covariance is {covariance!r}")
 
 

@@ -17,7 +17,7 @@ from suffice.discriminative.intervals import on_host
 from suffice.discriminative.layout import Layout
 from suffice.discriminative.objective import NegativeLogLikelihood
 from suffice.discriminative.result_table import ResultTable, data_frame
-from suffice.discriminative.robust import Rows, blocks, predictor_covariance
+from suffice.discriminative.robust import FULL_LEVERAGE, Rows, blocks, predictor_covariance
 from suffice.families import Response
 from suffice.kernels import Batch
 from suffice.solvers.linear_algebra import Symmetric
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from suffice.typing import VectorLike
 
-#: Leverages are cut off here: at 1 the residual is 0, and its standardised value 0 / 0.
-MOST = 1 - 1e-8
 #: Most rows listed in a text.
 LISTED = 5
 
@@ -59,6 +57,7 @@ class Diagnostics:
     studentised: FloatArray  #: (n,), with the dispersion, if it is estimated, without the row: ``rstudent`` of lm
     cooks_distance: FloatArray  #: (n,), Cook's distance: the change of all coefficients without the row
     dfbetas: FloatArray | None  #: (n, p), the change of each coefficient in standard errors; None if not requested
+    # Standardised values, Cook's distance and DFBETAs are NaN for a row of leverage 1.
     vif: ResultTable  #: the variance inflation factors
     notes: tuple[str, ...] = ()
 
@@ -88,10 +87,13 @@ class Diagnostics:
         distance, leverage = np.nan_to_num(self.cooks_distance), np.nan_to_num(self.leverage)
         largest = [int(row) for row in np.argsort(-distance, kind="stable")[:LISTED] if distance[row] > far]
         listed = f" (largest: {', '.join(map(str, largest))})" if largest else ""
+        full = np.flatnonzero(leverage >= 1)
+        fitted_alone = f"{', '.join(map(str, full[:LISTED].tolist()))}{', ...' if len(full) > LISTED else ''}"
         remarks = [
             f"rows with Cook's distance above 4 / n = {far:.3g}: {int((distance > far).sum())}{listed}",
             f"rows with leverage above 2 p / n = {often:.3g}: {int((leverage > often).sum())}",
         ]
+        remarks += [f"rows with leverage 1, whose residual is 0 whatever y is: {fitted_alone}"] if len(full) else []
         factors = self.vif["vif"] ** (1 / self.vif["df"])
         large = [name for name, factor in zip(self.vif.names, factors, strict=True) if factor > 10]
         remarks += [f"variance inflation above 10 of {', '.join(large[:10])}"] if large else []
@@ -175,11 +177,12 @@ def diagnose(
     e = np.sign(columns["response"]) * np.abs(square)
     h, phi = columns["leverage"], model.dispersion
     with np.errstate(divide="ignore", invalid="ignore"):
-        one_less = np.sqrt(1 - h)
-        studentised = np.sign(e) * np.sqrt(e**2 + h * columns["pearson"] ** 2 / (1 - h))
+        one_less = np.where(h < 1, 1 - h, np.nan)
+        root = np.sqrt(one_less)
+        studentised = np.sign(e) * np.sqrt(e**2 + h * columns["pearson"] ** 2 / one_less)
         studentised = studentised if model.fixed_dispersion else studentised / spread
         if objective.response.name == "gaussian/identity":
-            studentised = e / (spread * one_less)
+            studentised = e / (spread * root)
         changes = None
         if dfbetas:
             changes = np.concatenate([part.changes for part in parts])
@@ -193,10 +196,10 @@ def diagnose(
             dispersion=phi,
             **columns,
             quantile=quantile,
-            standardised_pearson=columns["pearson"] / (np.sqrt(phi) * one_less),
-            standardised_deviance=e / (np.sqrt(phi) * one_less),
+            standardised_pearson=columns["pearson"] / (np.sqrt(phi) * root),
+            standardised_deviance=e / (np.sqrt(phi) * root),
             studentised=studentised,
-            cooks_distance=(columns["pearson"] / (1 - h)) ** 2 * h / (phi * model.rank),
+            cooks_distance=(columns["pearson"] / one_less) ** 2 * h / (phi * model.rank),
             dfbetas=changes,
             vif=variance_inflation(covariance, model.names, objective.intercept, terms),
             notes=()
@@ -257,14 +260,16 @@ def _diagnose_rows(
     away = y - mean
     pearson = away * np.sqrt(weight / np.asarray(response.unit_variance(mean)))
     deviance = np.sign(away) * np.sqrt(weight * np.asarray(response.deviance(z, y)))
-    leverage = np.minimum(curvature * predictor_covariance(rows.design, inverse)[:, 0, 0], MOST)
+    leverage = np.minimum(curvature * predictor_covariance(rows.design, inverse)[:, 0, 0], 1.0)
+    leverage[leverage > FULL_LEVERAGE] = 1.0
+    one_less = np.where(leverage < 1, 1 - leverage, np.nan)  # at 1 the residual is 0, and its standardised value 0 / 0
     with np.errstate(divide="ignore", invalid="ignore"):
-        left = (model.deviance - deviance**2 / (1 - leverage)) / (model.df_residual - 1)
+        left = (model.deviance - deviance**2 / one_less) / (model.df_residual - 1)
         left_out = np.sqrt(np.maximum(left, 0.0)) if model.df_residual > 1 else np.full(len(y), np.nan)
         working = away / slope
         changes = np.zeros((len(y), 0))
         if directions is not None:
-            pull = np.sqrt(curvature) * deviance / (1 - leverage)
+            pull = np.sqrt(curvature) * deviance / one_less
             changes = (rows.design @ directions.T) * pull[:, None]
     below = above = np.full(len(y), np.nan)
     if with_quantiles:

@@ -236,7 +236,9 @@ class NumberRegression(RegressorMixin, Regression):  # type: ignore[misc]
         dispersion = self.dispersion_ if not self._is_beta else 1 / self.precision_
         if self._params.weights == "sampling" and estimates_dispersion(response, self._params.dispersion):
             dispersion *= self.facts_.rows / self.solution_.weight  # whatever the scale of the weights
-        low, high = observation_interval(response, on_host(z[:, 0]), on_host(error), dispersion, self._df(), level)
+        low, high = observation_interval(
+            response, on_host(z[:, 0]), on_host(error), dispersion, self._df_of_dispersion(), level
+        )
         return beside(z, low), beside(z, high)
 
     def _predictors(self, X: Any, offset: Any, exposure: Any) -> Any:
@@ -378,10 +380,11 @@ class GLM(NumberRegression):
         every family, as in quasi-Poisson and quasi-binomial models. A number: its known value.
     covariance
         Covariance of the coefficients, for all standard errors and intervals: ``"classical"``; ``"HC0"`` to ``"HC4"``,
-        robust to heteroscedasticity; ``"clustered"``, robust to dependence within groups; ``"newey-west"``, robust to
-        autocorrelation of rows in time order.
+        robust to heteroscedasticity; ``"clustered"``, robust to dependence within groups, with tests by t with
+        groups - 1 degrees of freedom (``"clustered-residual-df"``: as without groups, which is R's); ``"newey-west"``,
+        robust to autocorrelation of rows in time order.
     lags
-        Number of lags of ``"newey-west"``; None for ``4 (n / 100)^(2/9)``.
+        Number of lags of ``"newey-west"``; None for ``4 (n / 100)^(2/9)``, which the summary shows.
     random_state
         Seed of the row order of the stochastic solver; None for a new one at every fit.
     verbose

@@ -132,6 +132,8 @@ class Inference:
     deviance: float
     null_deviance: float
     dispersion: float
+    df_tests: float | None = None  #: of Student's t and the denominator of F; None for ``df_residual``
+    covariance_title: str = ""  #: the kind, with the number of clusters or lags; by default the kind alone
     covariance_kind: str = "classical"  #: or a robust one of :data:`~suffice.discriminative.robust.COVARIANCES`
     notes: tuple[str, ...] = ()  #: notes on the numbers
     intercept: bool = True  #: whether the model has one; if not, the null model predicts 0, as in R
@@ -150,6 +152,8 @@ class Inference:
             object.__setattr__(self, "covariance", np.asarray(self.covariance, dtype=np.float64))
             if self.covariance.shape != (parameters, parameters):
                 raise errors.wrong_shape("covariance", f"({parameters}, {parameters})", self.covariance.shape)
+        object.__setattr__(self, "df_tests", float(self.df_residual if self.df_tests is None else self.df_tests))
+        object.__setattr__(self, "covariance_title", self.covariance_title or self.covariance_kind)
         if self.distribution not in ("z", "t"):
             raise ValueError(f"distribution must be 'z' or 't'; got {self.distribution!r}")
 
@@ -218,6 +222,8 @@ class Inference:
         places = np.flatnonzero(identified)
         if not (len(places) and self.df_residual > 0):
             return None
+        if self.covariance_kind != "classical" and len(places) < self.rank - self.intercept:
+            return None  # rows of leverage 1 leave some variances unknown
         found = self.wald_test(np.eye(len(self.names))[places])
         return None if np.isnan(found.statistic) else found
 
@@ -243,15 +249,19 @@ class Inference:
         spread = directions[:, used] @ self.covariance[np.ix_(used, used)] @ directions[:, used].T
         if not np.isfinite(spread).all():
             bad = used[~np.isfinite(np.diagonal(self.covariance)[used])]
-            raise ValueError(f"there is no test: the coefficient {self.names[bad[0]]} is not identified")
+            raise ValueError(
+                f"there is no test: the coefficient {self.names[bad[0]]} is not identified, or its variance is "
+                "unknown; see the notes of the summary"
+            )
         distance = directions[:, used] @ self.estimate[used] - values
         factored, df = Symmetric.of(spread), int(np.linalg.matrix_rank(directions))
         if factored.rank < df:  # of fewer groups than coefficients, or of a perfect fit
-            return WaldTest(np.nan, df, np.inf if self.distribution == "z" else self.df_residual, np.nan)
+            return WaldTest(np.nan, df, self._df_of_tests, np.nan)
         chi2 = float(distance @ factored.solve(distance))
         if self.distribution == "z":
             return WaldTest(chi2, df, np.inf, float(stats.chi2.sf(chi2, df)))
-        return WaldTest(chi2 / df, df, self.df_residual, float(stats.f.sf(chi2 / df, df, self.df_residual)))
+        free = self._df_of_tests
+        return WaldTest(chi2 / df, df, free, float(stats.f.sf(chi2 / df, df, free)))
 
     @property
     def pseudo_r2(self) -> float:
@@ -275,4 +285,10 @@ class Inference:
         return str(self.summary())
 
     def _law(self) -> Any:
-        return stats.norm() if self.distribution == "z" else stats.t(self.df_residual)
+        return stats.norm() if self.distribution == "z" else stats.t(self._df_of_tests)
+
+    @property
+    def _df_of_tests(self) -> float:
+        """The degrees of freedom of Student's t and the denominator of F; infinite for normal tests."""
+        free = self.df_residual if self.df_tests is None else self.df_tests
+        return np.inf if self.distribution == "z" else free

@@ -46,8 +46,8 @@ from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.normal_equations import LeastSquares, Penalty, products_of, solve_normal_equations
 from suffice.discriminative.objective import NegativeLogLikelihood, predictors_of
 from suffice.discriminative.orthogonal import are_dependent, solve_by_rows
-from suffice.discriminative.robust import robust_covariance
-from suffice.discriminative.theta_covariance import PredictorVariance
+from suffice.discriminative.robust import LEVERAGED, RobustFacts, depend_on, read_robust_facts, robust_covariance
+from suffice.discriminative.theta_covariance import PredictorVariance, directions_outward, null_outward, with_gaps
 from suffice.estimator import ReadFromStatistics, is_same, keeps_precision, row_wise, scored_dataset
 from suffice.families import Response
 from suffice.kernels import Batch, Engine
@@ -111,6 +111,8 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
     _residual: FloatArray | None = None  # (t, t), products of the residuals, summed row by row
     _triangle: FloatArray | None = None  # (d, d), R of the features, if the rows were decomposed
     _robust: FloatArray | None = None  # (p, p), covariance estimated from the rows, about their means
+    _robust_facts: RobustFacts | None = None  # what it is based on
+    _unknown: FloatArray | None = None  # (k, p), directions of theta whose robust variance is unknown
     _solution: LeastSquares | None = None  # the last solution
     _pace: Pace | None = None  # of the next batch, by stochastic gradient
     _coef: Any = None  # coef_ and intercept_, as set by the fit or assigned
@@ -167,7 +169,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
             if self._lacks_digits():
                 self._read_residuals(data)
             if self._covariance_kind != "classical" and self._has_errors():
-                self._robust = self._robust_covariance(data)
+                self._read_robust_covariance(data)
         finally:
             data.release()
 
@@ -276,6 +278,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
     def _forget_the_rows(self) -> None:
         """Drop the results that need all rows at once."""
         self._robust = self._found = self._residual = self._triangle = self._pace = None
+        self._robust_facts = self._unknown = None
         self.__dict__.pop("solution_", None)
 
     def _find(self, data: EncodedDataset) -> None:
@@ -340,14 +343,15 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
         """Return the penalised likelihood of the target at a place."""
         return NegativeLogLikelihood(data, GAUSSIAN, self.fit_intercept, float(self._penalty().l2[place]))
 
-    def _robust_covariance(self, data: EncodedDataset) -> FloatArray:
+    def _read_robust_covariance(self, data: EncodedDataset) -> None:
+        """Estimate the robust covariance from the rows."""
         if not self._one_target:
             raise ValueError(f"covariance={self._covariance_kind!r} is for one target; y has several")
         laid, layout = lay_out(data, self.fit_intercept)
         try:
             likelihood, theta = self._likelihood(laid), layout.inward(self.theta_)
             information = likelihood.value_gradient_hessian(theta).hessian
-            covariance = robust_covariance(
+            found = robust_covariance(
                 self._covariance_kind,
                 laid,
                 GAUSSIAN,
@@ -360,10 +364,11 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
         finally:
             if laid is not data:
                 laid.release()
-        if layout.kept is not None:
-            covariance = layout.covariance_outward(covariance)
+        unknown, self._robust_facts = directions_outward(layout, found)
+        self._unknown = unknown if self._robust_facts.kind in LEVERAGED and len(unknown) else None
+        covariance = found.matrix if layout.kept is None else layout.covariance_outward(found.matrix)
         centre = 0.0 if layout.centre is None else layout.centre
-        return self._shift_intercept(centre - self._memory.mean_x, covariance)
+        self._robust = self._shift_intercept(centre - self._memory.mean_x, covariance)
 
     def _warn_collinear(self) -> None:
         if self._penalty().shrinks or self._solved().factored.rank == self.n_features_in_:
@@ -412,7 +417,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
             found._found = found._residual = found._triangle = found._pace = None
             found.__dict__.pop("solution_", None)
         if found._params._covariance_kind == "classical":
-            found._robust = None
+            found._robust = found._robust_facts = found._unknown = None
         return found
 
     def _solved(self) -> LeastSquares:
@@ -597,7 +602,10 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
                 noise = noise * (self._solved().rows / self._memory.total)  # whatever the scale of the weights
             variance = variance + beside(variance, noise)[None, :]
         known = known_dispersion(self._params.dispersion) is not None
-        reach = critical_value(level, np.inf if known else self._solved().df_residual) * variance**0.5
+        df = np.inf if known else self._solved().df_residual
+        if of == "mean" and self._robust_facts is not None and self._robust_facts.df is not None:
+            df = self._robust_facts.df
+        reach = critical_value(level, df) * variance**0.5
         low, high = predicted - reach, predicted + reach
         return (low[:, 0], high[:, 0]) if self._one_target else (low, high)
 
@@ -683,7 +691,24 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
             variance = PredictorVariance(centre, solved.factored.whitener(), level_variance, noise)
         x = validation.features(self, X, reset=False)
         with validation.naming_cells():
-            return variance.at(engine_for(self._engine, x), x)
+            found = variance.at(engine_for(self._engine, x), x)
+        unknown = self._not_estimable(x)
+        if self._unknown is not None:
+            unknown = unknown | depend_on(self._unknown, x, bool(intercept))
+        return with_gaps(found, unknown)
+
+    def null_directions(self) -> FloatArray | None:
+        """Return directions of theta, (k, p), that change no row of the fit; None without any, or if unknown."""
+        solved = self._solved()
+        if solved.factored.rank == solved.sums.features or self._penalty().shrinks:
+            return None
+        centre = solved.sums.mean_x if solved.intercept else None
+        layout = Layout(solved.sums.features, solved.intercept, centre=centre)
+        products = products_of(solved.sums, solved.intercept).xx
+        if solved.intercept:
+            products = np.pad(products, ((1, 0), (1, 0)))
+            products[0, 0] = solved.sums.weight
+        return null_outward(layout, products)
 
     def _robust_known(self) -> FloatArray:
         """Return the covariance estimated from the rows, (p, p), with the intercept at the means of X."""
@@ -750,11 +775,15 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
             covariance = solved.covariance() if classical else self._shift_intercept(sums.mean_x, self._robust_known())
             if not classical:
                 loose = np.flatnonzero(solved.factored.undetermined) + int(params.fit_intercept)
+                if self._unknown is not None:
+                    loose = np.union1d(loose, np.flatnonzero((self._unknown != 0).any(axis=0)))
                 covariance[loose, :] = covariance[:, loose] = np.nan
         variance = known_dispersion(params.dispersion)
         known = variance is not None
         notes += notes_on_rows(solved.rows, solved.rank, not known or params._covariance_kind != "classical")
         notes += [PSEUDO_LIKELIHOOD] if params.weights == "sampling" else []
+        robust = self._robust_facts or RobustFacts(params._covariance_kind)
+        notes += robust.notes(self._parameter_names())
         if solved.df_residual > 0:
             notes += self._notes_on_digits()
             if not solved.digits.all():
@@ -770,8 +799,9 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
             names=tuple(self._parameter_names()),
             estimate=flat(solved.theta),
             covariance=covariance,
-            distribution="z" if known else "t",
+            distribution="z" if known and robust.df is None else "t",
             df_residual=solved.df_residual,
+            df_tests=robust.df,
             rows=rows,
             rank=solved.rank * sums.targets,
             log_likelihood=sum(gaussian_log_likelihood(rows, each, log_weight, variance) for each in deviance),
@@ -780,6 +810,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
             null_deviance=float(null.sum()),
             dispersion=float(np.trace(solved.noise())) / sums.targets,
             covariance_kind=params._covariance_kind,
+            covariance_title=robust.title,
             notes=tuple(notes),
             intercept=bool(params.fit_intercept),
             density=True,
@@ -793,7 +824,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
     def _contents(self) -> Contents:
         self._check_fitted()
         found = {"centred_robust": self._robust, "found": self._found, "residual": self._residual}
-        found["triangle"] = self._triangle
+        found |= {"triangle": self._triangle, "unknown": self._unknown}
         arrays = {name: array for name, array in found.items() if array is not None}
         if self._is_assigned(self._solved().theta):
             arrays["coef"], arrays["intercept"] = np.asarray(self.coef_), np.asarray(self.intercept_)
@@ -806,6 +837,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
                 "one_target": self._one_target,
                 "pace": None if self._pace is None else asdict(self._pace),
                 "observations": None if self._observations is None else list(self._observations),
+                "robust": None if self._robust_facts is None else self._robust_facts._asdict(),
             },
             statistics={"sum": self._memory},
             arrays=arrays,
@@ -832,6 +864,9 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
         if "robust" in contents.arrays:  # older files: with the intercept at x = 0
             model._robust = model._shift_intercept(-statistics.mean_x, contents.arrays["robust"])
         model._residual, model._triangle = contents.arrays.get("residual"), contents.arrays.get("triangle")
+        model._robust_facts, model._unknown = read_robust_facts(settings.get("robust")), contents.arrays.get("unknown")
+        if model._unknown is not None:
+            check_shapes(contents.arrays, {"unknown": (len(model._unknown), size)})
         model._restore_choice(contents)
         pace = settings.get("pace")
         model._pace = None if pace is None else Pace(**pace)

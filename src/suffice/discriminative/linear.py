@@ -36,10 +36,11 @@ class LinearRegression(StreamedLeastSquares):
         Variance of the noise: ``"family"`` or ``"pearson"``, estimated from the residuals; or its known value.
     covariance
         Covariance of the coefficients, for all standard errors and intervals: ``"classical"``; ``"HC0"`` to ``"HC4"``,
-        robust to heteroscedasticity; ``"clustered"``, robust to dependence within groups; ``"newey-west"``, robust to
-        autocorrelation of rows in time order. All but the classical one need :meth:`fit`.
+        robust to heteroscedasticity; ``"clustered"``, robust to dependence within groups, with tests by t with
+        groups - 1 degrees of freedom (``"clustered-residual-df"``: as without groups, which is R's); ``"newey-west"``,
+        robust to autocorrelation of rows in time order. All but the classical one need :meth:`fit`.
     lags
-        Number of lags of ``"newey-west"``; None for ``4 (n / 100)^(2/9)``.
+        Number of lags of ``"newey-west"``; None for ``4 (n / 100)^(2/9)``, which the summary shows.
     tol, max_iter, random_state
         For the solvers other than ``"normal"``.
     copy_X

@@ -360,10 +360,11 @@ class LogisticRegression(LinearClassifier):
         known value.
     covariance
         Covariance of the coefficients, for all standard errors and intervals: ``"classical"``; ``"HC0"`` to ``"HC4"``,
-        robust to heteroscedasticity; ``"clustered"``, robust to dependence within groups; ``"newey-west"``, robust to
-        autocorrelation of rows in time order.
+        robust to heteroscedasticity; ``"clustered"``, robust to dependence within groups, with tests by t with
+        groups - 1 degrees of freedom (``"clustered-residual-df"``: as without groups, which is R's); ``"newey-west"``,
+        robust to autocorrelation of rows in time order.
     lags
-        Number of lags of ``"newey-west"``; None for ``4 (n / 100)^(2/9)``.
+        Number of lags of ``"newey-west"``; None for ``4 (n / 100)^(2/9)``, which the summary shows.
     random_state
         Seed of the row order of the stochastic solver; None for a new one at every fit.
     verbose

@@ -51,7 +51,7 @@ from suffice.discriminative.path import Path, PenaltyNames, solve_path
 from suffice.discriminative.penalties import RIDGE, Penalties
 from suffice.discriminative.profile import profile_intervals
 from suffice.discriminative.regression_fit import count_identified, null_theta, regression_contents
-from suffice.discriminative.robust import robust_covariance
+from suffice.discriminative.robust import RobustFacts, read_robust_facts, robust_covariance
 from suffice.discriminative.row_sample import RowSample, UpdateObjective
 from suffice.discriminative.separation import (
     Separation,
@@ -59,7 +59,7 @@ from suffice.discriminative.separation import (
     find_separation,
     separable_rows,
 )
-from suffice.discriminative.theta_covariance import ThetaCovariance
+from suffice.discriminative.theta_covariance import ThetaCovariance, null_outward, with_gaps
 from suffice.families import Response
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
@@ -128,6 +128,8 @@ class Regression(LinearPredictor):
     _layout: Layout
     _information: FloatArray | None  # the Hessian at the optimum, in the coordinates of _layout
     _covariance: ThetaCovariance | None  # of theta; computed from the information at first use
+    _robust_facts: RobustFacts | None = None  # what a robust covariance is based on
+    _null: FloatArray | None = None  # (k, p), directions of theta that change no row of the fit, if there are any
     _notes: list[str]
     _seen: float = 0.0  # the total weight of the rows learned
     # The state of partial_fit.
@@ -340,7 +342,7 @@ class Regression(LinearPredictor):
         """Drop the report of a fit, which is unknown after partial_fit."""
         for name in ("facts_", "dispersion_"):
             self.__dict__.pop(name, None)
-        self._information = self._covariance = self.separation_ = None
+        self._information = self._covariance = self.separation_ = self._robust_facts = self._null = None
         self._notes = []
 
     def _likelihood(
@@ -418,12 +420,13 @@ class Regression(LinearPredictor):
         if factored is not None and factored.rank < theta.size and l2 == 0:
             self._warn_collinear(likelihood, theta.shape)
         rank = count_identified(likelihood, theta, factored, is_sparse=l1 > 0)
+        self._robust_facts = None
         self.facts_ = facts_of(likelihood, theta, penalty - solution.value, rank, self.weights, self.dispersion)
         self.dispersion_ = self.facts_.dispersion
         self._covariance = None
         kind = covariance_kind(self.covariance, self.weights)
         if factored is not None and self._information is not None and kind != "classical":
-            matrix = robust_covariance(
+            found = robust_covariance(
                 kind,
                 likelihood.data,
                 likelihood.response,
@@ -433,7 +436,7 @@ class Regression(LinearPredictor):
                 self.facts_.rows,
                 self.lags,
             )
-            self._covariance = ThetaCovariance(layout, matrix, factored.undetermined)
+            self._covariance, self._robust_facts = ThetaCovariance.robust(layout, found, factored.undetermined)
         self.solution_ = layout.solution_outward(solution)
         self._set_steps(max(solution.n_steps, 1))
         warn_unless_converged(self, solution)
@@ -532,7 +535,8 @@ class Regression(LinearPredictor):
         names = self._layout.select(self._names())
         plain = likelihood.data.transform(_with_targets_zero)
         least_squares = NegativeLogLikelihood(plain, Response.of("gaussian"), likelihood.intercept)
-        found = dependencies(least_squares.value_gradient_hessian(np.zeros((shape[0], 1))).hessian)
+        products = least_squares.value_gradient_hessian(np.zeros((shape[0], 1))).hessian
+        found = dependencies(products)
         if not found:
             self._notes.append(
                 "the information matrix is singular, though no columns are collinear: some means are at an end of "
@@ -542,6 +546,7 @@ class Regression(LinearPredictor):
         if sentences:
             self._notes.append(f"dependent columns: {'; '.join(sentences)}")
             warn_of_collinearity(self, sentences)
+            self._null = null_outward(self._layout, products)
 
     # Encoding.
 
@@ -898,6 +903,10 @@ class Regression(LinearPredictor):
             self._covariance = ThetaCovariance.classical(self._layout, self._information, self.facts_.dispersion)
         return self._covariance
 
+    def null_directions(self) -> FloatArray | None:
+        """Return directions of theta, (k, p), that change no row of the fit; None without any, or if unknown."""
+        return self._null
+
     def _shapes(self) -> int:
         """Return the number of estimated parameters of the family, without the dispersion."""
         return 0
@@ -970,7 +979,13 @@ class Regression(LinearPredictor):
         return profile_intervals(self, level, X, y, **rows)[self._moving()]
 
     def _df(self) -> float:
-        """Return the degrees of freedom of intervals: infinite if the dispersion is known."""
+        """Return the degrees of freedom of intervals of means: infinite if the dispersion is known."""
+        if self._robust_facts is not None and self._robust_facts.df is not None:
+            return self._robust_facts.df
+        return self._df_of_dispersion()
+
+    def _df_of_dispersion(self) -> float:
+        """Return the degrees of freedom of the dispersion: infinite if it is known."""
         return self.facts_.df_residual if estimates_dispersion(self._response(), self._params.dispersion) else np.inf
 
     def _predictor_error(self, X: Any, predictors: int) -> Any:
@@ -978,13 +993,16 @@ class Regression(LinearPredictor):
         covariance = self._known_covariance("standard error")
         x = validation.features(self, X, reset=False)
         with validation.naming_cells():
-            return covariance.predictor_error(engine_for(self._engine, x), x, predictors)
+            error = covariance.predictor_error(engine_for(self._engine, x), x, predictors)
+        return with_gaps(error, covariance.leaves_open(x, 1) | self._not_estimable(x))
 
     def _share_intervals(self, X: Any, shares: Any, predictors: int, level: float | None) -> Any:
         """Return intervals of shares, (n, k), normal on the logit scale; or the standard errors of the shares."""
         covariance = self._known_covariance("interval")
         p = np.asarray(to_host(shares), dtype=np.float64)
-        errors = covariance.share_errors(validation.features(self, X, reset=False), p, predictors)
+        x = validation.features(self, X, reset=False)
+        errors = covariance.share_errors(x, p, predictors)
+        errors[covariance.leaves_open(x, predictors) | self._not_estimable(x)] = np.nan
         if level is None:
             return beside(shares, errors * p * (1 - p))
         with np.errstate(divide="ignore"):
@@ -1007,15 +1025,18 @@ class Regression(LinearPredictor):
         notes += [PSEUDO_LIKELIHOOD] if params.weights == "sampling" else []
         if self.facts_.fractional and params.dispersion == "family":
             notes.append(note_on_fractions(response.family.name, self.facts_.fractional))
-        moving = self._moving()
+        moving, names = self._moving(), self._parameter_names()
+        robust = self._robust_facts or RobustFacts(kind)
+        notes += robust.notes(names)
         if covariance is not None:
             covariance = covariance[np.ix_(moving, moving)]
         return Inference(
             title=f"{type(self).__name__} ({response.title})",
-            names=tuple(np.array(self._parameter_names())[moving].tolist()),
+            names=tuple(np.array(names)[moving].tolist()),
             estimate=flat(self.solution_.theta)[moving],
             covariance=covariance,
-            distribution="t" if dispersed else "z",
+            distribution="t" if dispersed or robust.df is not None else "z",
+            df_tests=robust.df,
             df_residual=self.facts_.df_residual,
             rows=self.facts_.rows,
             rank=self.facts_.rank,
@@ -1025,6 +1046,7 @@ class Regression(LinearPredictor):
             null_deviance=self.facts_.null_deviance,
             dispersion=self.facts_.dispersion,
             covariance_kind=kind,
+            covariance_title=robust.title,
             notes=tuple(notes),
             intercept=bool(params.fit_intercept),
             density=not response.likelihood.is_discrete,
@@ -1048,12 +1070,15 @@ class Regression(LinearPredictor):
     def _contents(self) -> Contents:
         self._check_fitted()
         arrays = self._progress_arrays()
+        if self._null is not None:
+            arrays["null"] = self._null
         if self._is_assigned(self.solution_.theta):
             arrays |= {"coef": np.asarray(self.coef_), "intercept": np.asarray(self.intercept_)}
         settings = {
             **self._parameters_written(solvers_written),
             "feature_names": parameters.feature_names(self),
             "notes": list(self._notes),
+            "robust": None if self._robust_facts is None else self._robust_facts._asdict(),
             "progress": self._progress(),
             **self._more_settings(),
         }
@@ -1084,7 +1109,9 @@ class Regression(LinearPredictor):
         if settings["facts"] is not None:
             model.facts_ = Facts(**settings["facts"])
             model.dispersion_ = model.facts_.dispersion
-        model._notes = list(settings["notes"])
+        model._notes, model._robust_facts = list(settings["notes"]), read_robust_facts(settings.get("robust"))
+        model._null = arrays.get("null")
+        check_shapes(arrays, {} if model._null is None else {"null": (len(model._null), size)})
         model._layout, model._information = Layout(model.n_features_in_, bool(model._params.fit_intercept)), None
         model._covariance = model.separation_ = None
         if "covariance" in arrays:

@@ -6,7 +6,7 @@ Heteroscedasticity-consistent (HC0 to HC4), clustered, and Newey-West for rows i
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any, NamedTuple
@@ -24,13 +24,94 @@ from suffice.solvers.linear_algebra import Symmetric
 from suffice.statistics.base import FloatArray
 
 #: The covariances of theta, by their names in a summary.
-COVARIANCES = ("classical", "HC0", "HC1", "HC2", "HC3", "HC4", "clustered", "newey-west")
+COVARIANCES = (
+    "classical", "HC0", "HC1", "HC2", "HC3", "HC4", "clustered", "clustered-residual-df", "newey-west"
+)  # fmt: skip
+#: Those that need the cluster of each row.
+CLUSTERED = ("clustered", "clustered-residual-df")
+#: Those that divide a residual by 1 - leverage.
+LEVERAGED = ("HC2", "HC3", "HC4")
+#: Errors of fewer clusters than these have a note.
+FEW_CLUSTERS = 30
 
 #: A block of rows takes about this many numbers.
 CELLS = 1 << 20
-#: Leverages are cut off here: at 1 the residual is 0, and its corrected value 0 / 0.
-_MOST = 1 - 1e-8
+#: Above this a leverage is 1: the residual is 0 whatever the error of the row, and its corrected value 0 / 0.
+FULL_LEVERAGE = 1 - 1e-8
+#: A coefficient does not depend on a row if its share of the row's effect is at most this: rounding gives less.
+_NO_SHARE = 1e-6
 _SQUARES = Response.of("gaussian")
+
+
+class RobustFacts(NamedTuple):
+    """What a robust covariance is based on."""
+
+    kind: str
+    clusters: int | None = None  #: number of clusters, of a clustered covariance
+    lags: int | None = None  #: of ``"newey-west"``
+    full_leverage: tuple[int, ...] = ()  #: the rows of leverage 1, among those that were fitted
+    uncertain: tuple[int, ...] = ()  #: the coefficients that depend on the error of these rows
+
+    @property
+    def df(self) -> float | None:
+        """The degrees of freedom of tests, clusters - 1; None if they are those of other covariances."""
+        return None if self.clusters is None or self.kind != "clustered" else self.clusters - 1.0
+
+    @property
+    def title(self) -> str:
+        """The kind, the number of clusters or lags.
+
+        Examples
+        --------
+        >>> RobustFacts("newey-west", lags=1).title, RobustFacts("clustered", clusters=12).title
+        ('newey-west, 1 lag', 'clustered, 12 clusters')
+        """
+        if self.clusters is not None:
+            return f"{self.kind}, {self.clusters} clusters"
+        return self.kind if self.lags is None else f"{self.kind}, {self.lags} lag{'s' if self.lags != 1 else ''}"
+
+    def notes(self, names: Sequence[str]) -> list[str]:
+        """Return notes on standard errors that are unknown or too small, given the names of the coefficients.
+
+        Examples
+        --------
+        >>> RobustFacts("HC3", full_leverage=(4,), uncertain=(1,)).notes(["intercept", "x0"])
+        ['row 4 of the fitted rows has leverage 1, so its residual is 0 whatever its error: HC3 errors of x0 are \
+unknown']
+        """
+        found = []
+        if self.full_leverage:
+            rows = ", ".join(map(str, self.full_leverage[:5])) + (", ..." if len(self.full_leverage) > 5 else "")
+            several = len(self.full_leverage) > 1
+            which = f"rows {rows} of the fitted rows have" if several else f"row {rows} of the fitted rows has"
+            of = ", ".join(names[place] for place in self.uncertain[:5]) + (", ..." if len(self.uncertain) > 5 else "")
+            how = "are unknown" if self.kind in LEVERAGED else "leave out its variance and are too small"
+            whose = "their residuals are 0 whatever their errors" if several else "its residual is 0 whatever its error"
+            found.append(f"{which} leverage 1, so {whose}: {self.kind} errors of {of} {how}")
+        if self.clusters is not None and self.clusters < FEW_CLUSTERS:
+            by = "" if self.df is None else f"tests use t with {self.df:g} degrees of freedom, but "
+            found.append(
+                f"{self.clusters} clusters are few: {by}below {FEW_CLUSTERS} clusters these errors are too small on "
+                "average, and intervals cover less than they say"
+            )
+        return found
+
+
+def read_robust_facts(plain: Mapping[str, Any] | None) -> RobustFacts | None:
+    """Return the facts that a file has, by name; None for None."""
+    if plain is None:
+        return None
+    facts = RobustFacts(**plain)
+    return facts._replace(full_leverage=tuple(facts.full_leverage), uncertain=tuple(facts.uncertain))
+
+
+class RobustCovariance(NamedTuple):
+    """A robust covariance of theta, column by column."""
+
+    matrix: FloatArray  # (q, q), without what rows of leverage 1 add; NaN without residual degrees of freedom
+    bread: FloatArray  # (q, q), the inverse information
+    directions: FloatArray  # (k, q), the effect on theta of the error of each row of leverage 1
+    facts: RobustFacts  # without uncertain coefficients
 
 
 class Rows(NamedTuple):
@@ -101,8 +182,8 @@ def robust_covariance(
     information: FloatArray,
     rows: float,
     lags: int | None = None,
-) -> FloatArray:
-    """Return a robust covariance of theta, (q, q), theta column by column.
+) -> RobustCovariance:
+    """Return a robust covariance of theta, theta column by column.
 
     Parameters
     ----------
@@ -111,7 +192,8 @@ def robust_covariance(
         ``"HC2"``, ``"HC3"`` and ``"HC4"`` divide a row's score by ``(1 - h)^(d / 2)``, h its leverage, with d = 1, 2
         and ``min(4, n h / rank)``; with several predictors the leverage is a matrix, and h in d its trace. HC3 is close
         to the jackknife. ``"clustered"``: the scores of each group are summed before they are squared, times
-        ``g / (g - 1) (n - 1) / (n - rank)`` for g groups. ``"newey-west"``: the scores' autocovariances up to a lag,
+        ``g / (g - 1) (n - 1) / (n - rank)`` for g groups (``"clustered-residual-df"`` is the same matrix).
+        ``"newey-west"``: the scores' autocovariances up to a lag,
         with Bartlett's weights ``1 - l / (lags + 1)``.
     data, response, theta, intercept
         The rows, and the model that was fitted to them.
@@ -123,13 +205,11 @@ def robust_covariance(
     lags
         For ``"newey-west"``; by default :func:`default_lags`.
 
-    Returns
-    -------
-    array
-        NaN where there are no residual degrees of freedom.
-
     Notes
     -----
+    A row of leverage 1 has the residual 0 whatever its error e is, which moves theta by B x e, B the inverse
+    information: HC2, HC3 and HC4 of the coefficients along B x are unknown.
+
     Weights are frequencies: a row of weight 2 is two observations, as with ``freq_weights`` in statsmodels' GLM (whose
     ``var_weights``, and the weights of its WLS, enter squared). The trials of a row are one observation: their scores
     are summed before they are squared, and n counts the row once, as R's sandwich for ``glm(cbind(k, n - k) ~ x)``; the
@@ -142,22 +222,28 @@ def robust_covariance(
     >>> rows = Batch(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.0, 2.0, 1.0, 3.0]))
     >>> data = EncodedDataset.of_batch(rows)
     >>> line, least_squares = np.array([[0.3], [0.8]]), np.array([[4.0, 6.0], [6.0, 14.0]])
-    >>> robust_covariance("HC0", data, Response.of("gaussian"), line, True, least_squares, 4).round(4)
+    >>> robust_covariance("HC0", data, Response.of("gaussian"), line, True, least_squares, 4).matrix.round(4)
     array([[ 0.1854, -0.0486],
            [-0.0486,  0.0324]])
     """
     theta = np.asarray(theta, dtype=np.float64)
     inverse = Symmetric.of(information)
     bread = inverse.root() @ inverse.root().T
+    facts = RobustFacts(kind)
     if not rows > inverse.rank:  # no residual is left to tell the variance by
-        return np.full_like(bread, np.nan)
+        return RobustCovariance(np.full_like(bread, np.nan), bread, np.zeros((0, len(bread))), facts)
     free = rows / (rows - inverse.rank)
-    if kind == "clustered":
+    if kind not in COVARIANCES[1:]:
+        raise ValueError(f"a robust covariance is one of {', '.join(COVARIANCES[1:])}; got {kind!r}")
+    squares = partial(_squared_scores, kind, response, theta, intercept, bread, rows / max(inverse.rank, 1))
+    found = _Squares.joined(list(data.map(squares)))
+    if kind in CLUSTERED:
         groups = data.reduce(partial(_sum_groups, response, theta, intercept))
         count = len(groups.names)
         if count < 2:
             raise ValueError(f"all rows are of one group, {groups.names[0]}: clustered errors need 2 groups or more")
         meat = groups.sums.T @ groups.sums * (count / (count - 1) * (rows - 1) / rows * free)
+        facts = facts._replace(clusters=count)
     elif kind == "newey-west":
         count = min(default_lags(rows), int(rows) - 1) if lags is None else lags
         if count >= rows:
@@ -168,13 +254,12 @@ def robust_covariance(
             "l,lab->ab", weights, data.fold(partial(_add_lags, response, theta, intercept), start).sums
         )
         meat = products + products.T
-    elif kind in ("HC0", "HC1", "HC2", "HC3", "HC4"):
-        squares = partial(_squared_scores, kind, response, theta, intercept, bread, rows / max(inverse.rank, 1))
-        meat = sum(data.map(squares), np.zeros_like(bread)) * (free if kind == "HC1" else 1.0)
+        facts = facts._replace(lags=count)
     else:
-        raise ValueError(f"a robust covariance is one of {', '.join(COVARIANCES[1:])}; got {kind!r}")
+        meat = found.products * (free if kind == "HC1" else 1.0)
     covariance = bread @ meat @ bread
-    return np.asarray((covariance + covariance.T) / 2)
+    facts = facts._replace(full_leverage=tuple(found.places.tolist()))
+    return RobustCovariance(np.asarray((covariance + covariance.T) / 2), bread, found.directions, facts)
 
 
 def default_lags(rows: float) -> int:
@@ -188,6 +273,26 @@ def default_lags(rows: float) -> int:
     return int(4 * (rows / 100) ** (2 / 9))
 
 
+class _Squares(NamedTuple):
+    """The products of the scores of some rows, and their rows of leverage 1."""
+
+    products: FloatArray  # (q, q)
+    rows: int
+    places: npt.NDArray[np.intp]  # (k,), the rows of leverage 1, from the first of these rows
+    directions: FloatArray  # (k', q), the effect of their errors on theta
+
+    @classmethod
+    def joined(cls, parts: Sequence[_Squares]) -> _Squares:
+        """Return the sum of parts in their order."""
+        starts = np.cumsum([0, *(part.rows for part in parts)])
+        return cls(
+            np.sum([part.products for part in parts], axis=0),
+            int(starts[-1]),
+            np.concatenate([part.places + start for part, start in zip(parts, starts, strict=False)]),
+            np.concatenate([part.directions for part in parts]),
+        )
+
+
 def _squared_scores(
     kind: str,
     response: Response,
@@ -197,16 +302,22 @@ def _squared_scores(
     rows_per_parameter: float,
     part: Batch,
     kernels: Any,
-) -> FloatArray:
-    """Return the sum of the products of the scores of a batch's observations, (q, q)."""
-    total = np.zeros((theta.size, theta.size))
+) -> _Squares:
+    """Return the sum of the products of the scores of a batch's observations, and its rows of leverage 1."""
+    found = []
     for rows in blocks(part, intercept, 2 * theta.size):
         slope, curvature, often = _observations(rows, response.curve(rows.predictor(theta), rows.y))
-        if kind not in ("HC0", "HC1"):
-            spread = predictor_covariance(rows.design, inverse)
-            slope = _without_the_row(kind, slope, curvature, spread, rows_per_parameter)
-        total += second_moments(kernels, _scores(slope, rows.design), often)[1]
-    return total
+        leverage = _Leverage.of(curvature, predictor_covariance(rows.design, inverse))
+        places, axes = np.nonzero(leverage.is_full & (often > 0)[:, None])
+        effects = np.einsum("nab,nb->na", curvature[places], leverage.turned[places, :, axes])
+        if kind in LEVERAGED:
+            slope = leverage.without_the_row(kind, slope, curvature, rows_per_parameter)
+        products = second_moments(kernels, _scores(slope, rows.design), often)[1]
+        directions = _scores(effects, rows.design[places]) @ inverse
+        found.append(_Squares(products, len(slope), np.unique(places), directions))
+    if not found:
+        return _Squares(np.zeros_like(inverse), 0, np.zeros(0, dtype=np.intp), np.zeros((0, len(inverse))))
+    return _Squares.joined(found)
 
 
 def _observations(rows: Rows, curve: Curve) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -219,7 +330,7 @@ def _observations(rows: Rows, curve: Curve) -> tuple[FloatArray, FloatArray, Flo
 
 def _scores(slope: FloatArray, design: FloatArray) -> FloatArray:
     """Return the score of each row, (n, q), theta column by column."""
-    return (slope[:, :, None] * design[:, None, :]).reshape(len(slope), -1)
+    return (slope[:, :, None] * design[:, None, :]).reshape(len(slope), slope.shape[1] * design.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,7 +365,7 @@ def _sum_groups_of_batch(response: Response, theta: FloatArray, intercept: bool,
     return reduce(
         operator.add,
         (
-            _GroupScores.of(rows.groups, _weighted_scores(response, theta, rows))
+            _GroupScores.of(rows.groups[rows.weight > 0], _weighted_scores(response, theta, rows)[rows.weight > 0])
             for rows in blocks(part, intercept, 2 * theta.size)
         ),
     )
@@ -295,24 +406,76 @@ def _add_lags(
     return _Lagged(last, sums)
 
 
-def _without_the_row(
-    kind: str, slope: FloatArray, curvature: FloatArray, spread: FloatArray, rows_per_parameter: float
-) -> FloatArray:
-    """Return each row's slope with a leverage correction: approximately that of the fit without the row.
+class _Leverage(NamedTuple):
+    """The eigenvalues of each row's leverage C G, with C the curvature and G = L L' the covariance of its predictors.
 
-    That is f(C G) s with C the curvature, G the covariance of the predictors and f(h) = (1 - h)^(-d / 2). C G is not
-    symmetric and C may be singular; with G = L L' it is s + C L g(L' C L) L' s, g(h) = (f(h) - 1) / h.
+    C G is not symmetric and C may be singular; L' C L has its eigenvalues.
     """
-    values, vectors = np.linalg.eigh(spread)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
-    leverage, axes = np.linalg.eigh(np.swapaxes(root, 1, 2) @ curvature @ root)
-    leverage = np.clip(leverage, 0.0, _MOST)
-    if kind == "HC4":
-        power = np.minimum(4.0, rows_per_parameter * leverage.sum(axis=1))[:, None]
-    else:
-        power = np.full((len(slope), 1), 1.0 if kind == "HC2" else 2.0)
-    grown = np.expm1(-power / 2 * np.log1p(-leverage))  # f - 1
-    pull = np.divide(grown, leverage, out=np.broadcast_to(power / 2, leverage.shape).copy(), where=leverage > 0)
-    turned = root @ axes
-    inner = np.einsum("nab,na->nb", turned, slope) * pull
-    return np.asarray(slope + np.einsum("nab,nb->na", curvature, np.einsum("nab,nb->na", turned, inner)))
+
+    values: FloatArray  # (n, t), between 0 and 1
+    turned: FloatArray  # (n, t, t), L times the eigenvectors of L' C L
+
+    @classmethod
+    def of(cls, curvature: FloatArray, spread: FloatArray) -> _Leverage:
+        """Return the leverage of rows, given C and G, both (n, t, t)."""
+        if spread.shape[1] == 1:
+            return cls(np.clip(spread[:, :, 0] * curvature[:, :, 0], 0.0, 1.0), np.sqrt(np.maximum(spread, 0.0)))
+        values, vectors = np.linalg.eigh(spread)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+        leverage, axes = np.linalg.eigh(np.swapaxes(root, 1, 2) @ curvature @ root)
+        return cls(np.clip(leverage, 0.0, 1.0), root @ axes)
+
+    @property
+    def is_full(self) -> npt.NDArray[np.bool_]:
+        """Which are 1, (n, t)."""
+        return self.values > FULL_LEVERAGE
+
+    def without_the_row(
+        self, kind: str, slope: FloatArray, curvature: FloatArray, rows_per_parameter: float
+    ) -> FloatArray:
+        """Return each row's slope with a leverage correction: approximately that of the fit without the row.
+
+        That is f(C G) s with f(h) = (1 - h)^(-d / 2), or s + C L g(L' C L) L' s, g(h) = (f(h) - 1) / h. A slope along
+        a leverage of 1 is not corrected.
+        """
+        leverage = np.where(self.is_full, 0.0, self.values)
+        if kind == "HC4":
+            power = np.minimum(4.0, rows_per_parameter * self.values.sum(axis=1))[:, None]
+        else:
+            power = np.full((len(slope), 1), 1.0 if kind == "HC2" else 2.0)
+        grown = np.expm1(-power / 2 * np.log1p(-leverage))  # f - 1
+        pull = np.divide(grown, leverage, out=np.broadcast_to(power / 2, leverage.shape).copy(), where=leverage > 0)
+        pull[self.is_full] = 0.0
+        inner = np.einsum("nab,na->nb", self.turned, slope) * pull
+        return np.asarray(slope + np.einsum("nab,nb->na", curvature, np.einsum("nab,nb->na", self.turned, inner)))
+
+
+def clean_directions(directions: FloatArray, spread: FloatArray) -> FloatArray:
+    """Return directions of theta, (k, q), with 0 for the coefficients that they move by rounding alone.
+
+    ``spread`` is the inverse information, (q, q), by which the coefficients have a scale.
+
+    Examples
+    --------
+    >>> clean_directions(np.array([[1.0, 1e-14]]), np.eye(2))
+    array([[1., 0.]])
+    """
+    level = np.sqrt(np.maximum(np.nan_to_num(np.diagonal(spread)), 0.0))
+    shares = np.abs(directions) / np.where(level > 0, level, np.inf)
+    return np.where(shares > _NO_SHARE * shares.max(axis=1, initial=0.0, keepdims=True), directions, 0.0)
+
+
+def depend_on(directions: FloatArray, x: Any, intercept: bool) -> npt.NDArray[np.bool_]:
+    """Whether the predictors of rows, (n,), change with theta along any of these directions, (k, p).
+
+    Examples
+    --------
+    >>> depend_on(np.array([[0.0, 1.0, -1.0]]), np.array([[2.0, 2.0], [2.0, 1.0]]), True)
+    array([False,  True])
+    """
+    found = [np.zeros(0, dtype=np.bool_)]
+    for rows in blocks(Batch(x), intercept, 2 * (directions.shape[1] + len(directions))):
+        reach = np.abs(rows.design) @ np.abs(directions.T)
+        moved: npt.NDArray[np.bool_] = np.abs(rows.design @ directions.T) > _NO_SHARE * reach
+        found.append(np.asarray(moved.any(axis=1)))
+    return np.concatenate(found)

@@ -10,9 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.discriminative.layout import Layout
-from suffice.discriminative.robust import blocks, predictor_covariance
+from suffice.discriminative.robust import (
+    LEVERAGED,
+    RobustCovariance,
+    RobustFacts,
+    blocks,
+    clean_directions,
+    depend_on,
+    predictor_covariance,
+)
 from suffice.families.links import share_covariance
 from suffice.kernels import Batch, Engine
+from suffice.kernels.array_blocks import to_host
 from suffice.kernels.libraries import beside, taken
 from suffice.solvers.linear_algebra import Symmetric
 from suffice.statistics.base import FloatArray
@@ -66,6 +75,7 @@ class ThetaCovariance:
     layout: Layout
     matrix: FloatArray  # (h, h), theta column by column; finite: a pseudo-inverse if theta is not identified
     undetermined: npt.NDArray[np.bool_]  # (h,), which parameters are not identified
+    unknown: FloatArray | None = None  # (k, q), directions of theta of X whose variance is unknown
 
     @classmethod
     def classical(cls, layout: Layout, information: FloatArray, dispersion: float) -> Self:
@@ -74,10 +84,31 @@ class ThetaCovariance:
         root = factored.root()
         return cls(layout, dispersion * (root @ root.T), factored.undetermined)
 
+    @classmethod
+    def robust(
+        cls, layout: Layout, found: RobustCovariance, undetermined: npt.NDArray[np.bool_]
+    ) -> tuple[Self, RobustFacts]:
+        """Return a robust covariance, and its facts with the coefficients that rows of leverage 1 determine."""
+        unknown, facts = directions_outward(layout, found)
+        return cls(layout, found.matrix, undetermined, unknown if facts.kind in LEVERAGED else None), facts
+
     def outward(self) -> FloatArray:
-        """Return the covariance of theta of X, (q, q); NaN for parameters that are not identified."""
+        """Return the covariance of theta of X, (q, q); NaN for parameters that are not identified, or unknown."""
         known = np.where(self.undetermined[:, None] | self.undetermined[None, :], np.nan, self.matrix)
-        return self.layout.covariance_outward(known)
+        found = self.layout.covariance_outward(known)
+        if self.unknown is not None and len(self.unknown):
+            found = np.array(found)
+            loose = (self.unknown != 0).any(axis=0)
+            found[loose, :] = found[:, loose] = np.nan
+        return found
+
+    def leaves_open(self, x: Any, predictors: int) -> npt.NDArray[np.bool_]:
+        """Whether the variance of the first ``predictors`` linear predictors of rows is unknown, (n,)."""
+        if self.unknown is None or not len(self.unknown):
+            return np.zeros(x.shape[0], dtype=bool)
+        size = self.layout.features + self.layout.intercept
+        pieces = self.unknown[:, : predictors * size].reshape(-1, size)
+        return depend_on(pieces, x, self.layout.intercept)
 
     def predictor_error(self, engine: Engine, x: Any, predictors: int) -> Any:
         """Return the standard error of the first linear predictor of each row, (n,), in the library of x."""
@@ -112,6 +143,8 @@ class ThetaCovariance:
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the covariance as plain arrays."""
         found = {"covariance": self.matrix, "undetermined": self.undetermined}
+        if self.unknown is not None:
+            found["unknown"] = self.unknown
         places = {"kept": self.layout.kept, "centre": self.layout.centre}
         return {**found, **{name: value for name, value in places.items() if value is not None}}
 
@@ -132,4 +165,33 @@ class ThetaCovariance:
         if kept is not None and not (kept.dtype.kind in "iu" and ((kept >= 0) & (kept < layout.features)).all()):
             raise ValueError(f"array 'kept' must hold positions of the {layout.features} features")
         layout = replace(layout, kept=kept, centre=arrays.get("centre"))
-        return cls(layout, arrays["covariance"], np.asarray(arrays["undetermined"], dtype=bool))
+        unknown = arrays.get("unknown")
+        check_shapes(arrays, {} if unknown is None else {"unknown": (len(unknown), arrays["theta"].size)})
+        return cls(layout, arrays["covariance"], np.asarray(arrays["undetermined"], dtype=bool), unknown)
+
+
+def directions_outward(layout: Layout, found: RobustCovariance) -> tuple[FloatArray, RobustFacts]:
+    """Return the effects of rows of leverage 1 on theta of X, (k, q), and which coefficients they determine."""
+    width = layout.features + layout.intercept if layout.kept is None else len(layout.kept) + layout.intercept
+    thetas = (layout.outward(direction.reshape(-1, width).T).T.ravel() for direction in found.directions)
+    spread = layout.covariance_outward(found.bread)
+    directions = clean_directions(np.array(list(thetas)).reshape(-1, len(spread)), spread)
+    uncertain = np.flatnonzero((directions != 0).any(axis=0)).tolist()
+    return directions, found.facts._replace(uncertain=tuple(uncertain))
+
+
+def null_outward(layout: Layout, products: FloatArray) -> FloatArray:
+    """Return the directions of theta of X, (k, p), that change no row, given the products of the columns, (h, h)."""
+    factored = Symmetric.of(products)
+    level = layout.covariance_outward(np.diag(1 / np.where(factored.scale > 0, factored.scale, 1.0) ** 2))
+    thetas = [layout.outward(direction[:, None])[:, 0] for direction in factored.null.T]
+    return clean_directions(np.array(thetas).reshape(-1, len(level)), level)
+
+
+def with_gaps(values: Any, unknown: npt.NDArray[np.bool_]) -> Any:
+    """Return the values of rows, (n,) or (n, t), with NaN where they are unknown, in the library of the values."""
+    if not unknown.any():
+        return values
+    found = np.array(to_host(values), dtype=np.float64)
+    found[unknown] = np.nan
+    return beside(values, found)

@@ -23,14 +23,16 @@ from suffice.discriminative import (
     SoftmaxRegression,
 )
 from suffice.discriminative.analysis_of_deviance import anova, compare_models
-from suffice.discriminative.base import LinearPredictor, ScoredClasses, dependence
+from suffice.discriminative.base import LinearPredictor, ScoredClasses, dependence, warn_of_extrapolation
 from suffice.discriminative.contrasts import estimate_contrasts
 from suffice.discriminative.covariance import Covariance
 from suffice.discriminative.diagnostics import Diagnostics
 from suffice.discriminative.inference import Inference
 from suffice.discriminative.least_squares import LeastSquaresModel
 from suffice.discriminative.result_table import ResultTable
+from suffice.discriminative.robust import depend_on
 from suffice.discriminative.summary import Summary
+from suffice.discriminative.theta_covariance import with_gaps
 from suffice.explain import EXPECTED_NUMBER, ClassScores, Contribution, Explanation
 from suffice.families import as_family
 from suffice.formula.cells import Categories, Cells, Kind, Level, Table
@@ -477,6 +479,7 @@ class FormulaModel(Stored):
         self.estimator_ = estimator
         self.rows_, self.dropped_rows_ = census.rows, census.incomplete
         self.dropped_columns_: dict[str, list[str]] = {}
+        self._null: FloatArray | None = None  # (k, p), combinations of all columns that are 0 in the rows of the fit
         self._outcome = outcome
         self._offsets = offsets
         self._beside = dict(beside)
@@ -524,7 +527,7 @@ class FormulaModel(Stored):
                 warnings.simplefilter("ignore", CollinearityWarning)
                 self._fit(sums, table, piece, only_sums=not plain)
             if sums.rank_ < len(self.design.names):
-                self.dropped_columns_ = dict(sums.dependent_columns_)
+                self.dropped_columns_, self._null = dict(sums.dependent_columns_), sums.null_directions()
                 kept = [place for place, name in enumerate(self.design.names) if name not in self.dropped_columns_]
                 self.design = self.design.drop(list(self.dropped_columns_))
                 if piece is not None:
@@ -681,11 +684,19 @@ class FormulaModel(Stored):
         if not cells.rows:
             return np.zeros((0, len(self._outcome.classes)) if self.has_classes else 0)
         rows, known = self._features(cells), self._known_parts(cells)
+        warn_of_extrapolation("FormulaModel", self._not_estimable(cells), cells.position)
         if self._is_classifier:
             found = np.asarray(self.estimator_.predict_proba(rows, **known))
             return found if self._is_two else np.roll(found, 1, axis=1)
         found = np.asarray(self.estimator_.predict(rows, **known), dtype=np.float64)
         return np.column_stack([1 - found, found]) if self.has_classes else found
+
+    def _not_estimable(self, cells: Cells) -> npt.NDArray[np.bool_]:
+        """Whether the predictions of rows, (n,), depend on what was dropped: the fit does not determine them."""
+        if self._null is None:
+            return np.zeros(cells.rows, dtype=bool)
+        columns = replace(self.design, dropped=()).evaluate(cells, self.estimator_.n_jobs)
+        return depend_on(self._null, columns, self.design.intercept)
 
     def predict_interval(
         self, data: TableLike, level: float = 0.95, *, of: str = "mean"
@@ -728,6 +739,10 @@ class FormulaModel(Stored):
             else:
                 found = np.zeros((2, *shape)) if method == "predict_interval" else np.zeros(shape)
             arrays = [np.asarray(each) for each in (found if method == "predict_interval" else (found,))]
+            if complete.rows:
+                unknown = self._not_estimable(complete)
+                warn_of_extrapolation("FormulaModel", unknown, complete.position)
+                arrays = [with_gaps(each, unknown) for each in arrays]
             if several:
                 arrays = [np.roll(each, 1, axis=1) for each in arrays]
             yield tuple(_spread_rows(each, cells) for each in arrays)
@@ -1070,6 +1085,7 @@ class FormulaModel(Stored):
             "missing": self._missing,
             "dropped_columns": self.dropped_columns_,
         }
+        own["null"] = None if self._null is None else self._null.tolist()
         return nest_contents(type(self).__name__, own, {"estimator": self.estimator_._contents()})
 
     @classmethod
@@ -1088,6 +1104,11 @@ class FormulaModel(Stored):
             str(own["formula"]), outcome, design, offsets, beside, _checked_kinds(own["kinds"]), census, estimator
         )
         model.dropped_columns_ = {str(name): list(others) for name, others in own["dropped_columns"].items()}
+        if own.get("null"):
+            model._null = np.array(own["null"], dtype=np.float64)
+            width = len(design.all_names) + int(design.intercept)
+            if model._null.ndim != 2 or model._null.shape[1] != width or not np.isfinite(model._null).all():
+                raise ValueError(f"array 'null' must have {width} finite columns")
         if list(getattr(estimator, "feature_names_in_", ())) != list(model._names):
             raise ValueError("the columns of the design are not those of the estimator")
         expected = len(estimator.classes_) if model._is_classifier else len(outcome.classes) and 2
