@@ -185,7 +185,8 @@ COMPLAINTS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "linear covariance": (
         lambda: LinearRegression(covariance="HC9").fit(X, Y),
-        "covariance must be one of classical, HC0, HC1, HC2, HC3, HC4, clustered, newey-west; got 'HC9'",
+        "covariance must be one of classical, HC0, HC1, HC2, HC3, HC4, clustered, clustered-residual-df, newey-west; "
+        "got 'HC9'",
     ),
     "robust covariance of two targets": (
         lambda: LinearRegression(covariance="HC1").fit(X, np.c_[Y, Y]),
