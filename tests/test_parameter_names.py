@@ -28,6 +28,8 @@ OTHER_NAMES: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
     "tau": (suffice.LocallyWeightedRegression, {"tau": 0.3}, "has no tau: tau=0.3 is bandwidth=0.3"),
     "phi": (GDA, {"phi": [0.5, 0.5]}, "GDA has no phi: phi=[0.5, 0.5] is priors=[0.5, 0.5]"),
     "priors of words": (suffice.MultinomialNB, {"priors": "laplace"}, "is class_prior='laplace'"),
+    "threshold": (suffice.BernoulliNB, {"threshold": 1}, "threshold=1 is binarize=1"),
+    "epsilon": (suffice.GaussianNB, {"epsilon": 1e-9}, "epsilon=1e-09 is var_smoothing=1e-09"),
     "Laplace": (suffice.BernoulliNB, {"laplace": 1}, "BernoulliNB has no laplace: laplace=1 is alpha=1"),
     "covariance type": (GDA, {"covariance_type": "full"}, "covariance_type='full' is covariance='full'"),
     "solver of GDA": (GDA, {"solver": "svd"}, "GDA has no solver: one method serves all settings"),
@@ -96,6 +98,7 @@ def test_parameters_of_a_class_of_a_users_own_are_its_own() -> None:
         (GDA("shared"), "covariance must be one of tied, full, .*; got 'shared': it is covariance='tied'"),
         (GDA("QDA"), "got 'QDA': it is covariance='full'"),
         (GDA("round"), "got 'round'$"),
+        (suffice.GLM("logistic"), "there is no family 'logistic': logistic regression has family='bernoulli'"),
     ],
 )
 def test_a_value_of_textbooks_raises_with_its_name_here(model: Any, words: str) -> None:

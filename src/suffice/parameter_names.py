@@ -13,6 +13,8 @@ _SYNONYMS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("bandwidth",), ("tau",)),
     (("priors", "class_prior"), ("class_prior", "priors", "prior", "class_priors", "phi")),
     (("alpha",), ("laplace", "smoothing", "laplace_smoothing")),
+    (("var_smoothing",), ("smoothing", "epsilon")),
+    (("binarize",), ("threshold",)),
     (("covariance",), ("covariance_type",)),
     (("batch_rows",), ("batch_size", "minibatch_size")),
     (("solver",), ("optimizer", "optimiser", "method", "algorithm")),

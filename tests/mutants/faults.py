@@ -140,6 +140,14 @@ FAULTS = (
         "self._pace = None if self._steps is None else pace",
         ("tests/discriminative/test_batches.py::test_a_given_decay_is_followed",),
     ),
+    Fault(
+        "rows of the perceptron that are on the boundary are of the first class",
+        "solvers",
+        "src/suffice/discriminative/perceptron.py",
+        "scores >= 0 if self._params.boundary",
+        "scores > 0 if self._params.boundary",
+        ("tests/discriminative/test_perceptron.py::test_rows_on_the_boundary_follow_either_rule",),
+    ),
     # Inference.
     Fault(
         "a group's squared score counts once per trial",

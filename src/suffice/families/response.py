@@ -38,6 +38,8 @@ NAMED: dict[str, type[Family]] = {
 PARAMETRIC: dict[str, type[Family]] = {family.name: family for family in (NegativeBinomial, Tweedie)}
 #: Other names of families.
 ALIASES = {"binomial": "bernoulli", "categorical": "multinomial", "normal": "gaussian"}
+#: Names of regressions, and the family that each has.
+_REGRESSIONS = {"linear": "gaussian", "logistic": "bernoulli", "softmax": "multinomial"}
 
 
 def as_family(family: Any) -> Any:
@@ -61,6 +63,8 @@ def as_family(family: Any) -> Any:
                 call = _call(PARAMETRIC[name])
                 raise ValueError(f"the family {family!r} has parameters: give {call} of suffice.families") from None
         if name not in NAMED:
+            if name in _REGRESSIONS:
+                raise ValueError(f"there is no family {family!r}: {name} regression has family={_REGRESSIONS[name]!r}")
             known = ", ".join((*NAMED, *(_call(each) for each in PARAMETRIC.values())))
             raise ValueError(f"there is no regression for {family!r}; there is for: {known}")
         return NAMED[name]
