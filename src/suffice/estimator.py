@@ -188,6 +188,14 @@ def matrix_html(names: Sequence[str], matrix: FloatArray, columns: Sequence[str]
     return table(["", *columns[:across]], cells) + notes([*left, *remarks])
 
 
+def refuse_addition(model: object, other: Any) -> Any:
+    """Raise the error about ``+`` between models that are not estimated from sums over their rows."""
+    raise TypeError(
+        f"{type(model).__name__} models cannot be added: what they learn depends on all rows at once, and is no sum "
+        "over rows; fit one model to all rows. Naive Bayes, GDA, LinearRegression and Ridge add"
+    )
+
+
 class FittedParameters(FittedRepr, NamedParameters):
     """A model whose parameters take effect when it learns: a fitted model does not change when a parameter is set.
 
@@ -226,14 +234,7 @@ class FittedParameters(FittedRepr, NamedParameters):
         parent.set_params(**params)
         return self
 
-    def __add__(self, other: Any) -> Any:
-        """Raise; models that are estimated from sums of their rows add these."""
-        raise TypeError(
-            f"{type(self).__name__} models cannot be added: what they learn depends on all rows at once, and is no sum "
-            "over rows; fit one model to all rows. Naive Bayes, GDA, LinearRegression and Ridge add"
-        )
-
-    __radd__ = __add__
+    __add__ = __radd__ = refuse_addition  # models that are estimated from sums of their rows add these
 
     @property
     def _engine(self) -> Engine | Execution:

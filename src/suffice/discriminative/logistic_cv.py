@@ -18,7 +18,7 @@ from suffice.data.dataset import dataset_in_parts, open_location
 from suffice.data.refusals import refused_in_parts
 from suffice.discriminative.logistic import LogisticRegression
 from suffice.discriminative.summary import Summary
-from suffice.estimator import FittedRepr, refuse_addition, check_parameters, read_parameters, write_parameters
+from suffice.estimator import FittedRepr, check_parameters, read_parameters, refuse_addition, write_parameters
 from suffice.kernels.libraries import taken
 from suffice.parameter_names import NamedParameters
 from suffice.selection.rows import Index
@@ -225,6 +225,8 @@ class LogisticRegressionCV(FittedRepr, NamedParameters, ClassifierMixin, Stored,
             scores.append(float(scorer(path, held, labels[test], **more)))
             steps.append(int(np.max(path.n_iter_)))
         return np.array(coefs), np.array(scores), np.array(steps)
+
+    __add__ = __radd__ = refuse_addition
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
