@@ -1,12 +1,14 @@
 """Configuration of Sphinx."""
 
 import importlib
+import inspect
 import pkgutil
 import sys
 from pathlib import Path
 from typing import Any
 
 import suffice
+from suffice.parameter_names import NamedParameters
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_extensions"))
@@ -93,5 +95,17 @@ def warn_of_undocumented_names(app: Any, env: Any) -> None:
                 logging.getLogger(__name__).warning("%s.%s is public, but not in the reference", package, name)
 
 
+def show_constructor(
+    app: Any, what: str, name: str, obj: Any, options: Any, shown: str | None, returned: str | None
+) -> tuple[str, None] | None:
+    """Return the parameters of a class whose ``__new__`` only checks their names, which autodoc would show instead."""
+    from sphinx.util.inspect import stringify_signature
+
+    if what != "class" or not issubclass(obj, NamedParameters):
+        return None
+    return stringify_signature(inspect.signature(obj), show_annotation=False, show_return_annotation=False), None
+
+
 def setup(app: Any) -> None:
     app.connect("env-check-consistency", warn_of_undocumented_names)
+    app.connect("autodoc-process-signature", show_constructor, priority=100)
