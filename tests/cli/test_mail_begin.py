@@ -56,6 +56,20 @@ def test_the_inbox_is_not_learned_and_its_spam_is_moved(box: Maildir, tmp_path: 
     assert (len(found["moved"]), found["kept"]) == (40, 35)
 
 
+def test_folders_beside_the_inbox_are_used(box: Maildir, tmp_path: Path) -> None:
+    for name in ("Junk", "Archives.2025", "Archives.2026"):
+        folder = box.folder(name)
+        folder.path.rename(tmp_path / name)
+    words = ("--spam-folder", "../Junk", "--dry-run", "--json", "--filter", tmp_path / "mail.db")
+    found = done("mail", "begin", box.path, *words).json["examples"]
+    assert [(each["folder"], each["messages"]) for each in found] == [
+        (str(tmp_path / "Junk"), 60),
+        ("INBOX", 15),
+        (str(tmp_path / "Archives.2025"), 10),
+        (str(tmp_path / "Archives.2026"), 10),
+    ]
+
+
 def test_sent_mail_is_learned_beside_as_much_received_ham(box: Maildir, tmp_path: Path) -> None:
     words = ("mail", "begin", box.path, "--dry-run", "--filter", tmp_path / "mail.db")
     deliver(box.folder("Sent"), "ham", range(400, 480))
@@ -80,7 +94,7 @@ def test_the_latest_messages_are_learned_and_neither_class_prevails(box: Maildir
 
 def test_a_mailbox_without_enough_spam_is_refused(box: Maildir, tmp_path: Path) -> None:
     words = ("mail", "begin", box.path, "-q", "--filter", tmp_path / "mail.db")
-    assert "there is no folder" in refused(*words, "--spam-folder", "Spam", code=3)
+    assert "name the folder of spam with --spam-folder" in refused(*words, "--spam-folder", "Spam", code=3)
     for entry in box.folder("Junk").entries()[19:]:
         Path(entry.path).unlink()
     assert "there are 19 messages of spam, but 20 are needed" in refused(*words, code=3)

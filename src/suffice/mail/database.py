@@ -137,9 +137,9 @@ def _connect(path: Path, timeout: float) -> sqlite3.Connection:
         try:
             connection.execute("PRAGMA schema_version")  # reads the file, for which SQLite writes its -shm file
             return connection
-        except sqlite3.OperationalError:
+        except sqlite3.Error as error:
             connection.close()
-            is_full = is_disk_full(path.parent)
+            is_full = isinstance(error, sqlite3.OperationalError) and is_disk_full(path.parent)
             if not is_full:
                 raise
     # A reader without write permission must not create SQLite's -wal file, which the owner could not write then.

@@ -67,10 +67,14 @@ def find_examples(box: SortableMailbox, spam_folder: str) -> list[Examples]:
 
     Raises
     ------
-    FileNotFoundError
+    MailError
         If there is no spam folder.
     """
-    spam = Examples("spam", box.folder_name(spam_folder), "all", *_open(box.folder(spam_folder, create=False)))
+    try:
+        spam = Examples("spam", box.folder_name(spam_folder), "all", *_open(box.folder(spam_folder, create=False)))
+    except FileNotFoundError as error:
+        why = f"{error}: name the folder of spam with --spam-folder, or make one and move spam into it"
+        raise MailError(why) from None
     received, sent = [Examples("ham", "INBOX", "answered or flagged", box, box.answered())], list[Examples]()
     for name, (role, location) in box.roles([spam_folder]).items():
         if name == spam.folder:

@@ -146,7 +146,7 @@ class _ImapSorting:
         if found.declined:
             raise click.ClickException("nothing was moved")
         _print(found, options["as_json"], self._quiet, options["dry_run"], ledger.run)
-        if is_asked and options["dry_run"] and len(found.moved) > UNASKED:
+        if is_asked and options["dry_run"] and len(found.moved) > UNASKED and not options["quiet"]:
             print_remark(f"without --yes, the run asks before it moves {len(found.moved):,} messages: {_REFUSAL}")
         if found.moved and not options["dry_run"] and box.leaves_deleted:
             print_remark(
