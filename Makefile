@@ -48,10 +48,10 @@ $(VENV)/made:
 	$(PYTHON) -m venv $(VENV)
 	touch $@
 
-# One stamp per extra, so that `make demo` installs only what a user needs.
 # The build tools are installed into the same environment: with build isolation pip would create a new environment each
 # time, and compile everything again.
 $(VENV)/installed: $(VENV)/made $(SOURCES)
+	$(PIP) "pip>=25.1"  # the first that installs groups
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' > $(VENV)/build.txt
 	$(PIP) --requirement $(VENV)/build.txt
 	$(BIN)/python -c 'from scikit_build_core.build import get_requires_for_build_editable as tools; print(*tools(), sep="\n")' > $(VENV)/build.txt
@@ -59,10 +59,13 @@ $(VENV)/installed: $(VENV)/made $(SOURCES)
 	$(PIP) --no-build-isolation --editable .
 	touch $@
 
-# The dependencies of an extra, without a build.
+# One stamp per group of tools, so that `make demo` installs only what a user needs.
 $(VENV)/installed-%: $(VENV)/installed
-	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$*"], sep="\n")' > $(VENV)/$*.txt
-	$(PIP) --requirement $(VENV)/$*.txt
+	$(PIP) --group $*
+	touch $@
+
+$(VENV)/installed-cli: $(VENV)/installed
+	$(PIP) "suffice[cli]"
 	touch $@
 
 demo: $(VENV)/installed-cli
@@ -105,8 +108,9 @@ bench: $(VENV)/installed-bench
 
 $(SANITIZED)/installed: $(SOURCES) $(shell find src -name '*.py')
 	$(PYTHON) -m venv $(SANITIZED)
+	$(SANITIZED)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt "pip>=25.1"
 	$(SANITIZED)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-	  -Ccmake.define.SUFFICE_SANITIZE=$(SANITIZERS) -Cbuild-dir=build/sanitize ".[test]"
+	  -Ccmake.define.SUFFICE_SANITIZE=$(SANITIZERS) -Cbuild-dir=build/sanitize . --group test
 	touch $@
 
 # Clusters and servers run no kernels in this process, and do not start with the preloaded libraries. Time limits are
@@ -138,7 +142,8 @@ wheel-test: wheel
 test-oldest:
 	$(PYTHON) -m venv --clear $(OLDEST)
 	$(OLDEST)/bin/python .ci/oldest.py pyproject.toml > $(OLDEST)/oldest.txt
-	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(OLDEST)/oldest.txt -Cbuild-dir=build/oldest ".[test]"
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check "pip>=25.1"
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(OLDEST)/oldest.txt -Cbuild-dir=build/oldest . --group test
 	SCIPY_ARRAY_API=1 $(OLDEST)/bin/python -m pytest -n auto -m "not slow" -p no:cacheprovider tests/statistics tests/generative tests/discriminative tests/store
 
 docs: $(VENV)/installed-docs

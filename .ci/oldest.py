@@ -8,10 +8,20 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
-project = tomllib.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))["project"]
-for requirement in sorted({*project["dependencies"], *project["optional-dependencies"]["test"]}):
+
+def resolve_group(groups: dict[str, list[str | dict[str, str]]], name: str) -> Iterator[str]:
+    """Yield the requirements of a dependency group and of the groups that it includes."""
+    for entry in groups[name]:
+        yield from [entry] if isinstance(entry, str) else resolve_group(groups, entry["include-group"])
+
+
+settings = tomllib.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+for requirement in sorted(
+    {*settings["project"]["dependencies"], *resolve_group(settings["dependency-groups"], "test")}
+):
     if found := re.fullmatch(r"([\w.-]+)(?:\[.*\])?>=([\w.]+)", requirement):
         sys.stdout.write(f"{found[1]}=={found[2]}\n")
     else:

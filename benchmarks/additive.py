@@ -2,7 +2,7 @@
 
 ``SUFFICE_DATA=folder python -m benchmarks.additive`` fits what is not stored yet, and writes additive.json and
 additive.md. ``--seconds`` measures fits, each in turn, the least of several. Explainable boosting takes minutes per
-fit; it needs ``pip install 'suffice[bench-additive]'``.
+fit; it needs ``pip install --group bench-additive``.
 
 Every other table in alphabetical order was used to choose the settings of the model (named in :data:`TUNED`); the
 others were not. Each seed splits a table into 70 % for learning and 30 % for the loss, by class.

@@ -73,7 +73,7 @@ def installed(package: str) -> bool:
     """Whether a package can be imported; print a message if not."""
     there = find_spec(package) is not None
     if not there:
-        print(f"{package} is not installed: skipped (pip install suffice[bench-text])")
+        print(f"{package} is not installed: skipped (pip install --group bench-text)")
     return there
 
 

@@ -1,6 +1,6 @@
 """Requirements of some tests that not every machine meets: tests are skipped without them, and a summary lists them.
 
-Packages of the extra ``test`` are not listed: tests import them, and fail without them.
+Packages of the group ``test`` are not listed: tests import them, and fail without them.
 A test says ``@pytest.mark.needs("torch")``; a fixture or a module calls ``require("torch")``.
 """
 

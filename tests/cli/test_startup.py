@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import click
 import pytest
 
 from suffice.cli.app import COMMANDS
 from suffice.cli.app import suffice as group
+from suffice.cli.version import find_commit
 from tests.cli.command import done, process, suffice
 
 #: Libraries that take long to read.
@@ -86,7 +89,33 @@ def test_every_option_says_what_it_does() -> None:
 
 
 def test_the_version_is_the_package_s() -> None:
-    assert done("--version").out == f"suffice, version {version('suffice')}\n"
+    assert re.fullmatch(
+        rf"suffice {re.escape(version('suffice'))}( \([0-9a-f]{{12}}(-dirty)?\))?\n", done("--version").out
+    )
+
+
+def test_the_commit_is_the_recorded_one_or_that_of_the_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "src" / "suffice"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    assert find_commit(package) == ""
+    git = ("git", "-C", tmp_path, "-c", "user.name=n", "-c", "user.email=e@x")
+    subprocess.run([*git, "init", "--quiet"], check=True)
+    assert find_commit(package) == ""
+    subprocess.run([*git, "add", "."], check=True)
+    subprocess.run([*git, "commit", "--quiet", "--message=m"], check=True)
+    subprocess.run([*git, "tag", "v1"], check=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout[:12]
+    assert find_commit(package) == head
+    (package / "__init__.py").write_text("# changed\n")
+    assert find_commit(package) == f"{head}-dirty"
+    (package / "commit.txt").write_text("0123456789ab\n")
+    assert find_commit(package) == "0123456789ab"
+    (package / "commit.txt").unlink()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_commit(package) == ""
 
 
 def test_without_a_command_there_is_help() -> None:

@@ -85,8 +85,22 @@ def check_command(args: list[str], known: Iterable[str], context: click.Context)
         raise click.UsageError(f"there is no command {args[0]!r}{nearest(args[0], known)}", context)
 
 
+def _print_version(context: click.Context, _: click.Parameter, value: bool) -> None:
+    if value and not context.resilient_parsing:
+        from suffice.cli.version import print_version
+
+        print_version(context)
+
+
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="suffice", prog_name="suffice")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show version and commit.",
+)
 def suffice() -> None:
     """Fit, apply and explain models of tables, text and mail.
 
