@@ -480,11 +480,12 @@ class _Run:
 
     def _move(self, pending: list[_Pending], folder: Folder) -> dict[str, Entry | OSError]:
         entries = [each.entry for each in pending]
-        if self.dry_run:
-            return {entry.key: entry for entry in entries}
+        place = next(place for label, place in self.places.items() if self.targets[label] is folder)
         try:
+            if self.dry_run:
+                self.box.check_moves(place)
+                return {entry.key: entry for entry in entries}
             if folder.box is None:
-                place = next(place for label, place in self.places.items() if self.targets[label] is folder)
                 folder.box = self.box.folder(place)
             return self.box.move_all(entries, folder.box)
         except OSError as error:

@@ -311,6 +311,9 @@ class ImapFolder:
                 self.connection.call(lambda: client.uid_expunge(uids))  # noqa: B023
         return found
 
+    def check_moves(self, name: str) -> None:
+        """Do nothing: the server says it when messages are moved."""
+
     def finish_move(self, entry: Entry, moved: Mapping[str, Entry]) -> bool:
         """Return False: :func:`suffice.mail.imap.ledger.finish_moves` has completed interrupted moves."""
         return False

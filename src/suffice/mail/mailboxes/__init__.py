@@ -73,6 +73,9 @@ class SortableMailbox(Mailbox, Protocol):
     def move_all(self, entries: Sequence[Entry], to: Self) -> dict[str, Entry | OSError]:
         """Move messages to another folder; return their entries there, or why one was not moved, by key."""
 
+    def check_moves(self, name: str) -> None:
+        """Raise OSError if it is known that no message can be moved to a folder, which need not exist."""
+
     def finish_move(self, entry: Entry, moved: Mapping[str, Entry]) -> bool:
         """Complete an interrupted move: delete a message if the target's entries contain an equal copy of it."""
 

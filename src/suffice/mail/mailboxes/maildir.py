@@ -243,6 +243,14 @@ class Maildir:
                 found[entry.key] = error
         return found
 
+    def check_moves(self, name: str) -> None:
+        """Raise OSError if the folders of this Maildir, or of the target or its parent, may not be written."""
+        target = self.locate(name)
+        parts = [target / "new", target / "cur"] if target.exists() else [target.parent]
+        for path in (self.path / "new", self.path / "cur", *parts):
+            if not os.access(path, os.W_OK | os.X_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
     def finish_move(self, entry: Entry, moved: Mapping[str, Entry]) -> bool:
         """Complete a move between file systems that was interrupted before the message was deleted here."""
         copy = moved.get(_moved_key(entry.key))
