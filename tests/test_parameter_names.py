@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import clone
 
 import suffice
 from suffice import GDA, LinearRegression, LogisticRegression, Perceptron
@@ -104,6 +105,39 @@ def test_parameters_of_a_class_of_a_users_own_are_its_own() -> None:
 def test_a_value_of_textbooks_raises_with_its_name_here(model: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         model.fit(X, Y)
+
+
+SYMBOLS = [
+    (GDA(), {"mu_": "means_", "Sigma_": "covariance_", "phi": "priors_"}),
+    (suffice.GaussianNB(), {"mu_": "theta_", "sigma_": "var_"}),
+    (suffice.MultinomialNB(), {"phi_": "feature_log_prob_"}),
+    (LinearRegression(), {"theta": "theta_", "w": "coef_", "bias_": "intercept_", "cost_": "solution_"}),
+    (suffice.LocallyWeightedRegression(0.5), {"tau_": "bandwidth_", "theta_": "local_fit"}),
+    (Perceptron(), {"theta": "theta_", "w_": "coef_"}),
+]
+
+
+@pytest.mark.parametrize(("model", "symbols"), SYMBOLS, ids=lambda each: type(each).__name__)
+def test_a_symbol_of_textbooks_raises_with_the_attribute_that_it_is(model: Any, symbols: dict[str, str]) -> None:
+    fitted = clone(model).fit(X, Y)
+    for symbol, attribute in symbols.items():
+        with pytest.raises(AttributeError, match=f"no attribute '{symbol}': see {attribute}$"):
+            getattr(fitted, symbol)
+        assert hasattr(fitted, attribute)
+        assert not hasattr(fitted, symbol)
+    with pytest.raises(AttributeError, match="object has no attribute 'depth_'"):
+        _ = fitted.depth_
+    assert not hasattr(clone(model), "theta_")
+
+
+def test_a_property_that_raises_keeps_its_words() -> None:
+    class Told(LinearRegression):
+        @property
+        def price_(self) -> float:
+            raise AttributeError("the price is not kept")
+
+    with pytest.raises(AttributeError, match="the price is not kept"):
+        _ = Told().price_
 
 
 COLUMNS = {

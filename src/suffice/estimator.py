@@ -207,6 +207,9 @@ class FittedParameters(FittedRepr, NamedParameters):
     #: Parameters that determine what is summed: after the first rows they cannot change.
     _fixed_parameters: ClassVar[tuple[str, ...]] = ()
 
+    #: Symbols of textbooks, and the attributes that have their values.
+    _symbols: ClassVar[Mapping[str, str]] = {}
+
     #: Whether answers for rows in float32 are in float32: see :func:`keeps_precision`.
     _keeps_float32: ClassVar[bool] = True
 
@@ -226,6 +229,13 @@ class FittedParameters(FittedRepr, NamedParameters):
 
     else:
         _params = _OwnParameters()
+
+        def __getattr__(self, name):
+            """Raise for an attribute that is not there; for a symbol of textbooks, with the attribute that it is."""
+            here = self._symbols.get(name.rstrip("_").lower())
+            if here is None or here == name:
+                return object.__getattribute__(self, name)  # raises, with the words of a property that raised
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: see {here}")
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name; those of other models raise, with what they are here."""

@@ -58,6 +58,13 @@ class LinearPredictor(PenalisedModel, Stored, BaseEstimator):  # type: ignore[mi
     inference then raises.
     """
 
+    _symbols: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("theta", "beta"), "theta_"),
+        **dict.fromkeys(("w", "weights"), "coef_"),
+        **dict.fromkeys(("b", "bias"), "intercept_"),
+        **dict.fromkeys(("cost", "loss", "history"), "solution_"),
+    }
+
     fit_intercept: bool
     n_jobs: int | None
     device: str | None

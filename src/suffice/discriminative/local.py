@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -122,6 +123,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
     """
 
     _fixed_parameters = ("family",)
+    _symbols: ClassVar[Mapping[str, str]] = {"tau": "bandwidth_", "theta": "local_fit"}
 
     def __init__(
         self,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -143,6 +143,7 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
     _loss: float  # of the last epoch
 
     _fixed_parameters = ("fit_intercept",)
+    _symbols: ClassVar[Mapping[str, str]] = {"theta": "theta_", "w": "coef_", "b": "intercept_"}
 
     def __init__(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,6 +29,7 @@ class DiscreteNB(GenerativeClassifier):
     """Naive Bayes with smoothed counts, and class priors from the data or from the user."""
 
     _tuned: ClassVar[dict[str, Tuned]] = {"alpha": Tuned(ALPHAS, 1.0)}
+    _symbols: ClassVar[Mapping[str, str]] = {"phi": "feature_log_prob_"}
 
     alpha: Any
     force_alpha: bool

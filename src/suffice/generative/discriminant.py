@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -143,6 +143,7 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
     """
 
     _keeps_float32 = True
+    _symbols: ClassVar[Mapping[str, str]] = {"mu": "means_", "sigma": "covariance_", "phi": "priors_"}
     _tuned: ClassVar[dict[str, Tuned]] = {"shrinkage": Tuned(SHRINKAGES, 0.1, word="cv")}
 
     def __init__(

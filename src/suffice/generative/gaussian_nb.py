@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -90,6 +90,7 @@ class GaussianNB(PriorsGiven):
     """
 
     _keeps_float32 = True
+    _symbols: ClassVar[Mapping[str, str]] = {"mu": "theta_", "sigma": "var_", "phi": "class_prior_"}
     _tuned: ClassVar[dict[str, Tuned]] = {"alpha": Tuned((0.0, *ALPHAS), 0.0)}
 
     def __init__(
