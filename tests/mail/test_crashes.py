@@ -219,7 +219,18 @@ def test_an_mbox_learned_by_two_processes_counts_once(tmp_path):
     path = tmp_path / "mail.db"
     with MailFilter(path) as mail:
         mail.store(create=True)
-    words = [*COMMAND, "mail", "learn", "--spam", demo.mailbox("spam"), "--ham", demo.mailbox("ham"), "--filter", path]
+    words = [
+        *COMMAND,
+        "mail",
+        "learn",
+        "-q",
+        "--spam",
+        demo.mailbox("spam"),
+        "--ham",
+        demo.mailbox("ham"),
+        "--filter",
+        path,
+    ]
     both = [subprocess.Popen(list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(2)]
     for each in both:
         _, err = each.communicate(timeout=60)
