@@ -8,11 +8,12 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
 import suffice
-from suffice import LinearRegression, Ridge
+from suffice import LinearRegression, Ridge, formula
 from suffice.discriminative import least_squares
 from suffice.discriminative.base import CollinearityWarning
 from tests.references.nist import STRD, Certified
@@ -142,3 +143,60 @@ def test_a_small_ridge_of_nearly_collinear_columns_keeps_digits(intercept: bool)
     batches = Ridge(alpha, fit_intercept=intercept).partial_fit(x, y)
     assert "nearly collinear: the sums give about" in str(batches.summary())
     assert "nearly collinear" not in str(model.summary())
+
+
+def nearly_equal(rows: int = 120) -> Any:
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame({"a": rng.normal(size=rows) + 2, "b": rng.normal(size=rows)})
+    table["c"] = table["a"] + 1e-9 * rng.normal(size=rows)
+    table["noise"] = (table["c"] - table["a"]) * 1e9  # as rounding left it
+    mean = 0.2 + 0.1 * table["a"] + 0.2 * table["noise"]
+    table["n"] = rng.poisson(np.exp(mean)) + 1.0
+    return table.assign(y=mean + rng.normal(size=rows), two=(table["n"] > 2) * 1)
+
+
+@pytest.mark.parametrize("covariance", ["classical", "HC3"])
+@pytest.mark.parametrize(
+    ("target", "settings"),
+    [
+        ("y", {}),
+        ("n", {"family": "poisson"}),
+        ("n", {"family": "gamma", "link": "log"}),
+        ("two", {"family": "binomial"}),
+    ],
+    ids=["gaussian", "poisson", "gamma", "binomial"],
+)
+def test_a_column_beside_itself_with_noise_keeps_its_digits(
+    target: str, settings: dict[str, Any], covariance: str, tmp_path: Path
+) -> None:
+    """The same model has the noise as a column: theta and its covariance are linear maps of each other."""
+    table = nearly_equal()
+    model = formula.fit(f"{target} ~ a + c + b", table, covariance=covariance, **settings)
+    other = formula.fit(f"{target} ~ a + noise + b", table, covariance=covariance, **settings)
+    back = np.array([[1, 0, 0, 0], [0, 1, -1e9, 0], [0, 0, 1e9, 0], [0, 0, 0, 1]])
+    assert model.dropped_columns_ == {}
+    expected = np.sqrt(np.diag(back @ other.covariance_.matrix @ back.T))
+    model.save(tmp_path / "model")
+    for found in (model, suffice.load(tmp_path / "model")):
+        np.testing.assert_allclose(
+            list(found.coefficients.values()), back @ list(other.coefficients.values()), rtol=1e-5
+        )
+        np.testing.assert_allclose(found.summary().inference.standard_errors, expected, rtol=1e-6)
+        np.testing.assert_allclose(found.predict_se(table), other.predict_se(table), rtol=1e-5)
+        answers = [each.predict_proba(table) if each.has_classes else each.predict(table) for each in (found, other)]
+        np.testing.assert_allclose(*answers, rtol=1e-6, atol=1e-6)
+    leverage = model.diagnostics(table).leverage
+    np.testing.assert_allclose(leverage, other.diagnostics(table).leverage, rtol=1e-5)
+
+
+def test_streams_and_classes_of_a_column_beside_itself_with_noise() -> None:
+    table = nearly_equal()
+    x, z, y = (table[names].to_numpy() for names in (["a", "c", "b"], ["a", "noise", "b"], "n"))
+    parts = suffice.PoissonRegressor().fit(lambda: ((x[i : i + 50], y[i : i + 50]) for i in range(0, 120, 50)))
+    np.testing.assert_allclose(parts.predict(x), suffice.PoissonRegressor().fit(z, y).predict(z), rtol=1e-6)
+    classes = y.clip(1, 3)
+    three, other = (suffice.SoftmaxRegression().fit(each, classes) for each in (x, z))
+    errors = three.predict_se(x, scale="mean"), other.predict_se(z, scale="mean")
+    np.testing.assert_allclose(*errors, rtol=1e-5)
+    with pytest.warns(CollinearityWarning, match="x2 = a combination of x0"):  # below rounding: the linear model's rule
+        suffice.PoissonRegressor().fit(x[:, [0, 2, 0]], y)

@@ -47,7 +47,9 @@ def check_columns(what: str, columns: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def rows_of_fit(model: Regression, what: str, X: Any, y: Any, plain: bool = False, **columns: Any) -> Iterator[FitRows]:
+def rows_of_fit(
+    model: Regression, what: str, X: Any, y: Any, plain: bool = False, mix: bool = False, **columns: Any
+) -> Iterator[FitRows]:
     """Yield the objective of a fitted model over the rows it was fitted to, given again.
 
     Parameters
@@ -56,6 +58,8 @@ def rows_of_fit(model: Regression, what: str, X: Any, y: Any, plain: bool = Fals
         What needs the rows, for error messages.
     plain
         Whether the rows are not centred.
+    mix
+        Whether columns that are nearly combinations of others are replaced, as in the fit.
     **columns
         Further arguments of ``fit`` with an entry for each row.
     """
@@ -75,7 +79,8 @@ def rows_of_fit(model: Regression, what: str, X: Any, y: Any, plain: bool = Fals
                 raise ValueError(f"y has the classes {copied.classes_.tolist()}; the model has {classes.tolist()}")
             laid, layout = data, Layout(data.n_features, copied.fit_intercept)
             if not plain:
-                laid, layout = lay_out(data, copied.fit_intercept)
+                mix = mix and not (copied.is_penalised() or copied.bias_reduction)
+                laid, layout = lay_out(data, copied.fit_intercept, mix)
             try:
                 objective, theta = copied._likelihood(laid, targets), layout.inward(model.solution_.theta)
                 here = objective.value_gradient_hessian(theta)

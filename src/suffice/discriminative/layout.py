@@ -23,6 +23,8 @@ FAR = 1e3
 NEAR = 10.0
 #: A direction of columns of one size is nearly collinear if the squared residual is below this share.
 LOST = 1e-12
+#: A column is replaced by its residual on those before it if that is between these shares of the column.
+ROUNDING, ENTANGLED = 1e-12, 1e-4
 #: CSR rows are copied without empty columns if these are at least this share.
 IDLE = 0.3
 
@@ -35,15 +37,24 @@ class Layout:
     intercept: bool
     kept: npt.NDArray[np.intp] | None = None  #: the features that are kept; all by default
     centre: FloatArray | None = None  #: (d,), the centre of each feature
+    mixer: FloatArray | None = None
+    """(d, d), upper triangular: the columns are (x - centre) mixer, as some are nearly combinations of others."""
 
     @property
     def is_plain(self) -> bool:
         """Whether the solver's coordinates are those of X."""
-        return self.kept is None and self.centre is None
+        return self.kept is None and self.centre is None and self.mixer is None
+
+    def place(self, x: FloatArray) -> FloatArray:
+        """Return rows of X, (n, d), without their empty columns, in the solver's coordinates."""
+        x = x if self.centre is None else x - self.centre
+        return x if self.mixer is None else x @ self.mixer
 
     def outward(self, theta: FloatArray) -> FloatArray:
         """Return theta of X."""
         theta = self._spread_out(theta)
+        if self.mixer is not None:
+            theta[int(self.intercept) :] = self.mixer @ theta[int(self.intercept) :]
         if self.centre is not None:
             theta[0] -= self.centre @ theta[1:]
         return theta
@@ -53,11 +64,15 @@ class Layout:
         theta = np.array(theta, dtype=np.float64)
         if self.centre is not None:
             theta[0] += self.centre @ theta[1:]
+        if self.mixer is not None:
+            theta[int(self.intercept) :] = np.linalg.solve(self.mixer, theta[int(self.intercept) :])
         return theta if self.kept is None else theta[self._places()]
 
     def gradient_outward(self, gradient: FloatArray) -> FloatArray:
         """Return the gradient by theta of X."""
         gradient = self._spread_out(gradient)
+        if self.mixer is not None:
+            gradient[int(self.intercept) :] = np.linalg.solve(self.mixer.T, gradient[int(self.intercept) :])
         if self.centre is not None:
             gradient[1:] += np.outer(self.centre, gradient[0])
         return gradient
@@ -81,10 +96,13 @@ class Layout:
             whole = np.full((predictors * size, predictors * size), np.nan)
             whole[np.ix_(places, places)] = covariance
             return whole
-        if self.centre is None:
+        if self.centre is None and self.mixer is None:
             return covariance
         back = np.eye(size)
-        back[0, 1:] = -self.centre
+        if self.mixer is not None:
+            back[int(self.intercept) :, int(self.intercept) :] = self.mixer
+        if self.centre is not None:
+            back[0, 1:] = -self.centre @ back[1:, 1:]
         whole = np.kron(np.eye(predictors), back)
         known = np.isfinite(np.diagonal(covariance))
         moved = whole[:, known] @ covariance[np.ix_(known, known)] @ whole[:, known].T
@@ -107,22 +125,56 @@ class Layout:
         return whole
 
 
-def lay_out(data: EncodedDataset, intercept: bool) -> tuple[EncodedDataset, Layout]:
-    """Return rows in a solver's coordinates, and their layout."""
+def lay_out(data: EncodedDataset, intercept: bool, mix: bool = False) -> tuple[EncodedDataset, Layout]:
+    """Return rows in a solver's coordinates, and their layout.
+
+    With ``mix``, columns that are nearly combinations of others are replaced by their residuals: the rows have the same
+    predictors, but a penalty would be another one.
+    """
     x, layout = data.some_rows.x, Layout(data.n_features, intercept)
     if not isinstance(x, np.ndarray) and is_sparse(x):
         return _without_idle_columns(data, layout)
-    centre = None
-    if intercept:
-        few = x[:: max(x.shape[0] // 256, 1), :]
-        centre = _far_centre(few if isinstance(few, np.ndarray) else to_host(few))
-    if centre is None:
+    if not intercept and not mix:
         return data, layout
-    return data.transform(partial(_moved, centre), persist=True), replace(layout, centre=centre)
+    few = x[:: max(x.shape[0] // 256, 1), :]
+    few = to_host(few).astype(np.float64, copy=False)
+    layout = replace(layout, centre=_far_centre(few) if intercept else None)
+    mixer = _mixer(few, intercept) if mix else None
+    if mixer is not None:
+        layout = replace(layout, centre=few.mean(axis=0) if intercept else None, mixer=mixer)
+    if layout.is_plain:
+        return data, layout
+    return data.transform(partial(_moved, layout), persist=True), layout
 
 
-def _moved(centre: FloatArray, rows: Batch, _: Engine) -> Batch:
-    return replace(rows, x=_floats(rows.x) - beside(rows.x, centre))
+def _moved(layout: Layout, rows: Batch, _: Engine) -> Batch:
+    if layout.mixer is None and layout.centre is not None:
+        return replace(rows, x=_floats(rows.x) - beside(rows.x, layout.centre))
+    return replace(rows, x=beside(rows.x, layout.place(to_host(rows.x).astype(np.float64, copy=False))))
+
+
+def _mixer(few: FloatArray, intercept: bool) -> FloatArray | None:
+    """Return the map to columns that are not nearly combinations of others, by a few rows; None if none are.
+
+    Products of columns know nothing of a combination below the root of rounding, as x + 1e-9 noise beside x.
+    """
+    if len(few) < 2 * few.shape[1] or not np.isfinite(few).all():
+        return None
+    columns = few - few.mean(axis=0) if intercept else few
+    level = np.abs(columns).max(axis=0, initial=0.0)
+    scale = np.where(level > 0, level, 1.0)
+    upper: Any = np.linalg.qr(columns / scale, mode="r")
+    shares = np.abs(np.diagonal(upper)) / np.maximum(np.sqrt((upper**2).sum(axis=0)), ROUNDING)
+    entangled = np.flatnonzero((shares > ROUNDING) & (shares < ENTANGLED))
+    if not entangled.size:
+        return None
+    mixer = np.eye(few.shape[1])
+    for column in entangled:
+        before = np.flatnonzero(shares[:column] >= ENTANGLED)
+        fit = np.linalg.lstsq(columns[:, before] / scale[before], columns[:, column] / scale[column], rcond=None)[0]
+        mixer[before, column] = -fit * scale[column] / scale[before]
+        mixer[:, column] /= shares[column]  # of the size of the column
+    return mixer
 
 
 def _without_idle_columns(data: EncodedDataset, layout: Layout) -> tuple[EncodedDataset, Layout]:

@@ -46,8 +46,8 @@ from suffice.discriminative.layout import Layout, lay_out
 from suffice.discriminative.normal_equations import LeastSquares, Penalty, products_of, solve_normal_equations
 from suffice.discriminative.objective import NegativeLogLikelihood, predictors_of
 from suffice.discriminative.orthogonal import are_dependent, solve_by_rows
-from suffice.discriminative.robust import LEVERAGED, RobustFacts, depend_on, read_robust_facts, robust_covariance
-from suffice.discriminative.theta_covariance import PredictorVariance, directions_outward, null_outward, with_gaps
+from suffice.discriminative.robust import RobustFacts, read_robust_facts, robust_covariance
+from suffice.discriminative.theta_covariance import PredictorVariance, ThetaCovariance, null_outward, with_gaps
 from suffice.estimator import ReadFromStatistics, is_same, keeps_precision, row_wise, scored_dataset
 from suffice.families import Response
 from suffice.kernels import Batch, Engine
@@ -60,7 +60,7 @@ from suffice.solvers import Solution, Step, StochasticGradient
 from suffice.solvers.auto import solver_of
 from suffice.solvers.base import thin_trace
 from suffice.solvers.gradient import diverged
-from suffice.solvers.linear_algebra import EPSILON, dependencies, flat
+from suffice.solvers.linear_algebra import EPSILON, Symmetric, dependencies, flat
 from suffice.statistics import NormalEquations
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, check_shapes, parameters
@@ -110,9 +110,8 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
     _found: FloatArray | None = None  # (p, t), theta computed from the rows
     _residual: FloatArray | None = None  # (t, t), products of the residuals, summed row by row
     _triangle: FloatArray | None = None  # (d, d), R of the features, if the rows were decomposed
-    _robust: FloatArray | None = None  # (p, p), covariance estimated from the rows, about their means
+    _robust: ThetaCovariance | None = None  # estimated from the rows
     _robust_facts: RobustFacts | None = None  # what it is based on
-    _unknown: FloatArray | None = None  # (k, p), directions of theta whose robust variance is unknown
     _solution: LeastSquares | None = None  # the last solution
     _pace: Pace | None = None  # of the next batch, by stochastic gradient
     _coef: Any = None  # coef_ and intercept_, as set by the fit or assigned
@@ -278,7 +277,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
     def _forget_the_rows(self) -> None:
         """Drop the results that need all rows at once."""
         self._robust = self._found = self._residual = self._triangle = self._pace = None
-        self._robust_facts = self._unknown = None
+        self._robust_facts = None
         self.__dict__.pop("solution_", None)
 
     def _find(self, data: EncodedDataset) -> None:
@@ -347,7 +346,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
         """Estimate the robust covariance from the rows."""
         if not self._one_target:
             raise ValueError(f"covariance={self._covariance_kind!r} is for one target; y has several")
-        laid, layout = lay_out(data, self.fit_intercept)
+        laid, layout = lay_out(data, self.fit_intercept, mix=self._penalty().is_none)
         try:
             likelihood, theta = self._likelihood(laid), layout.inward(self.theta_)
             information = likelihood.value_gradient_hessian(theta).hessian
@@ -364,11 +363,8 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
         finally:
             if laid is not data:
                 laid.release()
-        unknown, self._robust_facts = directions_outward(layout, found)
-        self._unknown = unknown if self._robust_facts.kind in LEVERAGED and len(unknown) else None
-        covariance = found.matrix if layout.kept is None else layout.covariance_outward(found.matrix)
-        centre = 0.0 if layout.centre is None else layout.centre
-        self._robust = self._shift_intercept(centre - self._memory.mean_x, covariance)
+        undetermined = Symmetric.of(information).undetermined
+        self._robust, self._robust_facts = ThetaCovariance.robust(layout, found, undetermined)
 
     def _warn_collinear(self) -> None:
         if self._penalty().shrinks or self._solved().factored.rank == self.n_features_in_:
@@ -417,7 +413,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
             found._found = found._residual = found._triangle = found._pace = None
             found.__dict__.pop("solution_", None)
         if found._params._covariance_kind == "classical":
-            found._robust = found._robust_facts = found._unknown = None
+            found._robust = found._robust_facts = None
         return found
 
     def _solved(self) -> LeastSquares:
@@ -653,7 +649,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
         given = as_dataset(X, y=y, sample_weight=sample_weight)
         with validation.naming_cells(), read_again(given) as rows:
             data = EncodedDataset.of_parts(copied._encode(rows, reset=False), self._engine)
-            laid, layout = lay_out(data, params.fit_intercept)
+            laid, layout = lay_out(data, params.fit_intercept, mix=copied._penalty().is_none)
             try:
                 objective, theta = copied._likelihood(laid), layout.inward(self.theta_)
                 here = objective.value_gradient_hessian(theta)
@@ -682,20 +678,17 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
             raise ValueError(f"there is no interval: {notes_on_rows(solved.rows, solved.rank, noise=True)[0]}")
         if np.isnan(noise).any():
             raise ValueError(f"there is no interval: {self._notes_on_digits()[-1]}")
-        centre = sums.mean_x if intercept else np.zeros(sums.features)
-        if self._params._covariance_kind != "classical":
-            known = np.where(np.isfinite(self._robust_known()), self._robust_known(), 0.0)
-            variance = PredictorVariance.of_covariance(known, centre, intercept)
-        else:
-            level_variance = 1 / sums.weight if intercept else 0.0
-            variance = PredictorVariance(centre, solved.factored.whitener(), level_variance, noise)
+        robust = None if self._params._covariance_kind == "classical" else self._known_robust()
         x = validation.features(self, X, reset=False)
         with validation.naming_cells():
-            found = variance.at(engine_for(self._engine, x), x)
-        unknown = self._not_estimable(x)
-        if self._unknown is not None:
-            unknown = unknown | depend_on(self._unknown, x, bool(intercept))
-        return with_gaps(found, unknown)
+            engine, unknown = engine_for(self._engine, x), self._not_estimable(x)
+            if robust is not None:
+                errors = robust.predictor_error(engine, x, 1)[:, None]
+                return with_gaps(errors * errors, unknown | robust.leaves_open(x, 1))
+            centre = sums.mean_x if intercept else np.zeros(sums.features)
+            level_variance = 1 / sums.weight if intercept else 0.0
+            variance = PredictorVariance(centre, solved.factored.whitener(), level_variance, noise)
+            return with_gaps(variance.at(engine, x), unknown)
 
     def null_directions(self) -> FloatArray | None:
         """Return directions of theta, (k, p), that change no row of the fit; None without any, or if unknown."""
@@ -710,20 +703,14 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
             products[0, 0] = solved.sums.weight
         return null_outward(layout, products)
 
-    def _robust_known(self) -> FloatArray:
-        """Return the covariance estimated from the rows, (p, p), with the intercept at the means of X."""
+    def _known_robust(self) -> ThetaCovariance:
+        """Return the covariance estimated from the rows; raise if it is unknown."""
         if self._robust is None:
             raise ValueError(
                 f"covariance={self._params._covariance_kind!r} needs all rows at once, and rows were added, merged or "
                 "forgotten since the fit: fit again, or use with_params(covariance='classical')"
             )
         return self._robust
-
-    def _shift_intercept(self, shift: FloatArray, covariance: FloatArray) -> FloatArray:
-        """Return the covariance of theta whose intercept is at x - shift instead of x; shift is (d,)."""
-        if not self._params.fit_intercept:
-            return covariance
-        return Layout(self.n_features_in_, True, centre=shift).covariance_outward(covariance)
 
     @property
     def _is_read_from_sums(self) -> bool:
@@ -772,11 +759,9 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
             notes.append(note_on_ridge(self._penalty_named(), params._covariance_kind))
         if self._has_errors():
             classical = params._covariance_kind == "classical"
-            covariance = solved.covariance() if classical else self._shift_intercept(sums.mean_x, self._robust_known())
+            covariance = solved.covariance() if classical else np.array(self._known_robust().outward())
             if not classical:
                 loose = np.flatnonzero(solved.factored.undetermined) + int(params.fit_intercept)
-                if self._unknown is not None:
-                    loose = np.union1d(loose, np.flatnonzero((self._unknown != 0).any(axis=0)))
                 covariance[loose, :] = covariance[:, loose] = np.nan
         variance = known_dispersion(params.dispersion)
         known = variance is not None
@@ -823,9 +808,10 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
 
     def _contents(self) -> Contents:
         self._check_fitted()
-        found = {"centred_robust": self._robust, "found": self._found, "residual": self._residual}
-        found |= {"triangle": self._triangle, "unknown": self._unknown}
+        found = {"found": self._found, "residual": self._residual, "triangle": self._triangle}
         arrays = {name: array for name, array in found.items() if array is not None}
+        if self._robust is not None:
+            arrays |= self._robust.arrays()
         if self._is_assigned(self._solved().theta):
             arrays["coef"], arrays["intercept"] = np.asarray(self.coef_), np.asarray(self.intercept_)
         return Contents(
@@ -860,13 +846,18 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
         robust = dict.fromkeys(("centred_robust", "robust"), (size, size))
         check_shapes(contents.arrays, {**robust, "found": (size, targets), "residual": (targets, targets)})
         check_shapes(contents.arrays, {"triangle": (model.n_features_in_, model.n_features_in_)})
-        model._robust, model._found = contents.arrays.get("centred_robust"), contents.arrays.get("found")
-        if "robust" in contents.arrays:  # older files: with the intercept at x = 0
-            model._robust = model._shift_intercept(-statistics.mean_x, contents.arrays["robust"])
+        model._found = contents.arrays.get("found")
+        plain = Layout(model.n_features_in_, bool(model._params.fit_intercept))
+        if "covariance" in contents.arrays:
+            arrays = {**contents.arrays, "theta": np.zeros((size, 1))}
+            model._robust = ThetaCovariance.from_arrays(plain, arrays)
+        for name, centre in (("robust", None), ("centred_robust", statistics.mean_x)):
+            if name in contents.arrays:  # older files: with the intercept at x = 0, or at the means
+                matrix = contents.arrays[name]
+                layout = replace(plain, centre=centre if plain.intercept else None)
+                model._robust = ThetaCovariance(layout, np.nan_to_num(matrix), np.isnan(np.diagonal(matrix)))
         model._residual, model._triangle = contents.arrays.get("residual"), contents.arrays.get("triangle")
-        model._robust_facts, model._unknown = read_robust_facts(settings.get("robust")), contents.arrays.get("unknown")
-        if model._unknown is not None:
-            check_shapes(contents.arrays, {"unknown": (len(model._unknown), size)})
+        model._robust_facts = read_robust_facts(settings.get("robust"))
         model._restore_choice(contents)
         pace = settings.get("pace")
         model._pace = None if pace is None else Pace(**pace)

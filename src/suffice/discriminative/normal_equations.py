@@ -119,7 +119,9 @@ class LeastSquares:
         part = np.empty((len(mean) + 1, len(mean) + 1))
         part[1:, 1:] = inner[np.ix_(known, known)]
         part[0, 1:] = part[1:, 0] = -part[1:, 1:] @ mean
-        part[0, 0] = 1 / self.sums.weight - mean @ part[1:, 0]
+        # As a sum of squares: where columns nearly depend on others, the entries of the inverse cancel.
+        shift = mean @ part[1:, 1:] @ mean if len(mean) < len(inner) else ((self.factored.whitener() @ mean) ** 2).sum()
+        part[0, 0] = 1 / self.sums.weight + shift
         whole = np.full((len(inner) + 1, len(inner) + 1), np.nan)
         places = np.flatnonzero(np.concatenate([[True], known]))
         whole[np.ix_(places, places)] = part

@@ -318,7 +318,8 @@ class Regression(LinearPredictor):
         check_host_memory((data.n_rows, data.n_features), "theta, its gradient and coef_", 4, *likelihood.shape)
         laid = data
         try:
-            laid, layout = lay_out(data, self.fit_intercept)
+            is_plain = not (self.is_penalised() or self.bias_reduction)
+            laid, layout = lay_out(data, self.fit_intercept, mix=is_plain)
             objective = likelihood if laid is data else self._likelihood(laid, targets)
             if objective.symmetric and (kind := covariance_kind(self.covariance, self.weights)) != "classical":
                 raise ValueError(
@@ -967,7 +968,7 @@ class Regression(LinearPredictor):
                 "there are no diagnostics under an l1 penalty: refit the columns with coefficients other than 0"
             )
         beside: dict[str, Any] = {"offset": offset, "exposure": exposure, "trials": trials}
-        with rows_of_fit(self, "diagnostics", X, y, sample_weight=sample_weight, **beside) as rows:
+        with rows_of_fit(self, "diagnostics", X, y, mix=True, sample_weight=sample_weight, **beside) as rows:
             quasi = response.likelihood.is_discrete and params.dispersion != "family"
             facts = FittedModel.of(self._inference(), not estimates_dispersion(response, params.dispersion), not quasi)
             found = diagnose(

@@ -22,7 +22,7 @@ from suffice.discriminative.robust import (
 from suffice.families.links import share_covariance
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.libraries import beside, taken
+from suffice.kernels.libraries import beside, dense, is_sparse, taken
 from suffice.solvers.linear_algebra import Symmetric
 from suffice.statistics.base import FloatArray
 from suffice.store import check_shapes
@@ -63,9 +63,12 @@ def _distances(centre: FloatArray, whitener: FloatArray, batch: Batch, kernels: 
 
 
 def _root(matrix: FloatArray) -> FloatArray:
-    """Return R for which R'R is a matrix without negative eigenvalues."""
-    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
+    """Return R for which R'R is a matrix without negative eigenvalues, whatever the units of its columns are."""
+    level = np.sqrt(np.maximum(np.diagonal(matrix), 0.0))
+    scale = np.where(level > 0, level, 1.0)
+    scaled = matrix / scale / scale[:, None]
+    values, vectors = np.linalg.eigh((scaled + scaled.T) / 2)
+    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T * scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +118,10 @@ class ThetaCovariance:
         layout, size = self.layout, len(self.matrix) // predictors
         seen = x if layout.kept is None else taken(x, layout.kept, axis=1)
         centre = np.zeros(size - layout.intercept) if layout.centre is None else layout.centre
+        if layout.mixer is not None:
+            rows = dense(x) if is_sparse(x) else np.asarray(to_host(x), dtype=np.float64)
+            seen = beside(x, layout.place(rows))
+            centre = np.zeros(size - layout.intercept)
         variance = PredictorVariance.of_covariance(self.matrix[:size, :size], centre, layout.intercept)
         return variance.at(engine, seen)[:, 0] ** 0.5
 
@@ -128,8 +135,9 @@ class ThetaCovariance:
         errors, start = np.empty_like(shares), 0
         for rows in blocks(Batch(seen), layout.intercept, 4 * len(self.matrix)):
             design = rows.design
-            if layout.centre is not None:
-                design = design - np.concatenate([[0.0], layout.centre])
+            if not layout.is_plain and layout.kept is None:
+                first = int(layout.intercept)
+                design = np.column_stack([design[:, :first], layout.place(design[:, first:])])
             stop = start + len(design)
             p = shares[start:stop]
             jacobian = np.asarray(share_covariance(np, p))  # Jacobian of the shares by their logs, (n, k, k)
@@ -145,7 +153,7 @@ class ThetaCovariance:
         found = {"covariance": self.matrix, "undetermined": self.undetermined}
         if self.unknown is not None:
             found["unknown"] = self.unknown
-        places = {"kept": self.layout.kept, "centre": self.layout.centre}
+        places = {"kept": self.layout.kept, "centre": self.layout.centre, "mixer": self.layout.mixer}
         return {**found, **{name: value for name, value in places.items() if value is not None}}
 
     @classmethod
@@ -164,7 +172,8 @@ class ThetaCovariance:
         check_shapes(arrays, {"covariance": (size, size), "undetermined": (size,), "centre": (layout.features,)})
         if kept is not None and not (kept.dtype.kind in "iu" and ((kept >= 0) & (kept < layout.features)).all()):
             raise ValueError(f"array 'kept' must hold positions of the {layout.features} features")
-        layout = replace(layout, kept=kept, centre=arrays.get("centre"))
+        check_shapes(arrays, {"mixer": (layout.features, layout.features)})
+        layout = replace(layout, kept=kept, centre=arrays.get("centre"), mixer=arrays.get("mixer"))
         unknown = arrays.get("unknown")
         check_shapes(arrays, {} if unknown is None else {"unknown": (len(unknown), arrays["theta"].size)})
         return cls(layout, arrays["covariance"], np.asarray(arrays["undetermined"], dtype=bool), unknown)
