@@ -135,7 +135,7 @@ def test_shares_on_other_arrays() -> None:
 
     def covariance(rows: Batch, engine: Any = None) -> np.ndarray:
         data = EncodedDataset.of_batch(rows, engine or ArrayEngine())
-        return robust_covariance("HC3", data, response, theta, True, information, len(k))
+        return robust_covariance("HC3", data, response, theta, True, information, len(k)).matrix
 
     whole = covariance(rows)
     np.testing.assert_allclose(covariance(Batch(sparse.csr_array(x), k / n, rows.weight, trials=rows.trials)), whole)

@@ -113,6 +113,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
     _robust: ThetaCovariance | None = None  # estimated from the rows
     _robust_facts: RobustFacts | None = None  # what it is based on
     _solution: LeastSquares | None = None  # the last solution
+    _null: FloatArray | None = None  # (k, p), directions of theta that change no row, computed from it
     _pace: Pace | None = None  # of the next batch, by stochastic gradient
     _coef: Any = None  # coef_ and intercept_, as set by the fit or assigned
     _intercept: Any = None
@@ -382,7 +383,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
         self._unread()
 
     def _unread(self) -> None:
-        self._solution = self._coef = self._intercept = None
+        self._solution = self._coef = self._intercept = self._null = None
 
     def _check_read(self) -> None:
         _ = self._solved()
@@ -695,13 +696,15 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
         solved = self._solved()
         if solved.factored.rank == solved.sums.features or self._penalty().shrinks:
             return None
-        centre = solved.sums.mean_x if solved.intercept else None
-        layout = Layout(solved.sums.features, solved.intercept, centre=centre)
-        products = products_of(solved.sums, solved.intercept).xx
-        if solved.intercept:
-            products = np.pad(products, ((1, 0), (1, 0)))
-            products[0, 0] = solved.sums.weight
-        return null_outward(layout, products)
+        if self._null is None:
+            centre = solved.sums.mean_x if solved.intercept else None
+            layout = Layout(solved.sums.features, solved.intercept, centre=centre)
+            products = products_of(solved.sums, solved.intercept).xx
+            if solved.intercept:
+                products = np.pad(products, ((1, 0), (1, 0)))
+                products[0, 0] = solved.sums.weight
+            self._null = null_outward(layout, products)
+        return self._null
 
     def _known_robust(self) -> ThetaCovariance:
         """Return the covariance estimated from the rows; raise if it is unknown."""

@@ -16,7 +16,7 @@ from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
 from suffice.kernels.descent import Ascent, Descent, Pace
 from suffice.kernels.engine import engine_for
-from suffice.kernels.libraries import is_sparse, taken
+from suffice.kernels.libraries import beside, is_sparse, taken
 from suffice.kernels.native import Ridge
 from suffice.solvers.base import (
     Capability,
@@ -385,3 +385,15 @@ def _unpinned(information: FloatArray, shape: tuple[int, ...], level: float) -> 
     blocks[:, 0, :, 0] += level / (predictors + 1) ** 2
     size = features * (predictors + 1)
     return np.ascontiguousarray(blocks.reshape(size, size))
+
+
+def column_products(data: EncodedDataset, intercept: bool) -> FloatArray:
+    """Return the weighted products of the columns of rows, (p, p), the intercept first."""
+    plain = data.transform(_with_targets_zero)
+    least_squares = NegativeLogLikelihood(plain, Response.of("gaussian"), intercept)
+    products = least_squares.value_gradient_hessian(np.zeros((data.n_features + int(intercept), 1))).hessian
+    return np.asarray(products)
+
+
+def _with_targets_zero(rows: Batch, _: Engine) -> Batch:
+    return Batch(rows.x, beside(rows.x, np.zeros(rows.x.shape[0])), rows.weight)

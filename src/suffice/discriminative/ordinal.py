@@ -19,16 +19,24 @@ from sklearn.utils.validation import check_is_fitted
 from suffice import validation
 from suffice.data import EncodedDataset, as_dataset
 from suffice.data.dataset import Piece, model_for_parts, no_rows
-from suffice.discriminative.base import dependence, warn_of_collinearity, warn_unless_converged
+from suffice.discriminative.base import (
+    dependence,
+    warn_of_collinearity,
+    warn_of_extrapolation,
+    warn_unless_converged,
+)
 from suffice.discriminative.contrasts import estimate_contrasts
 from suffice.discriminative.covariance import Covariance
 from suffice.discriminative.inference import Inference, note_on_ridge
 from suffice.discriminative.layout import lay_out
+from suffice.discriminative.objective import column_products
 from suffice.discriminative.penalties import PenalisedModel, check_strength
 from suffice.discriminative.perceptron import ClassTotals
 from suffice.discriminative.result_table import ResultTable
+from suffice.discriminative.robust import depend_on
 from suffice.discriminative.separation import SeparationWarning
 from suffice.discriminative.summary import Summary
+from suffice.discriminative.theta_covariance import null_outward
 from suffice.estimator import ClassifierInPartsMixin, row_wise
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
@@ -272,6 +280,7 @@ class OrdinalRegression(PenalisedModel, Stored, ClassifierInPartsMixin, BaseEsti
     _covariance: FloatArray | None  # (q, q), of the coefficients and the thresholds
     _facts: dict[str, float]  # rows, rank, log-likelihoods
     _notes: list[str]
+    _null: FloatArray | None = None  # (k, 1 + d), directions of theta that change no row of the fit, if there are any
     _least_features = 0
 
     def __init__(
@@ -415,7 +424,7 @@ class OrdinalRegression(PenalisedModel, Stored, ClassifierInPartsMixin, BaseEsti
         log_likelihood = self.l2 / 2 * float(coef @ coef) - solution.value
         self.solution_ = replace(solution, theta=whole[:, None], hessian=None, trace=())
         self.n_iter_ = max(solution.n_steps, 1)
-        self._notes, self._covariance, rank = [], None, len(theta)
+        self._notes, self._covariance, self._null, rank = [], None, None, len(theta)
         warn_unless_converged(self, solution)
         if solution.hessian is not None:
             factored = Symmetric.of(solution.hessian)
@@ -427,7 +436,7 @@ class OrdinalRegression(PenalisedModel, Stored, ClassifierInPartsMixin, BaseEsti
             lost = (jacobian[:, ~known] != 0).any(axis=1) | ~jacobian.any(axis=1)
             self._covariance[lost, :] = self._covariance[:, lost] = np.nan
             if self.l2 == 0:
-                self._warn_undetermined(solution, factored, layout)
+                self._warn_undetermined(objective, solution, factored, layout)
         self._facts = {
             "rows": rows,
             "rank": float(rank),
@@ -435,7 +444,9 @@ class OrdinalRegression(PenalisedModel, Stored, ClassifierInPartsMixin, BaseEsti
             "null_log_likelihood": null,
         }
 
-    def _warn_undetermined(self, solution: Solution, factored: Symmetric, layout: Any) -> None:
+    def _warn_undetermined(
+        self, objective: OrdinalLikelihood, solution: Solution, factored: Symmetric, layout: Any
+    ) -> None:
         """Warn of collinear columns, and of separated classes."""
         features = len(solution.theta) - len(self.thresholds_)
         names = layout.select(["intercept", *self._feature_names()])[1:]
@@ -452,6 +463,7 @@ class OrdinalRegression(PenalisedModel, Stored, ClassifierInPartsMixin, BaseEsti
             if sentences:
                 self._notes.append(f"dependent columns: {'; '.join(sentences)}")
                 warn_of_collinearity(self, sentences)
+                self._null = null_outward(layout, column_products(objective.data, intercept=True))
         step = factored.solve(solution.gradient)
         if features and (not solution.converged or bool((np.abs(step) > _SETTLED * np.abs(solution.theta)).any())):
             words = (
@@ -474,6 +486,8 @@ class OrdinalRegression(PenalisedModel, Stored, ClassifierInPartsMixin, BaseEsti
 
         with validation.naming_cells():
             z = to_host(engine_for(self._engine, x).map_rows(score, Batch(x)))[:, 0]
+        if self._null is not None:
+            warn_of_extrapolation(type(self).__name__, depend_on(self._null, x, intercept=True))
         known = validation.per_row("offset", offset, len(z))
         return x, z if known is None else z + known
 
@@ -601,6 +615,8 @@ class OrdinalRegression(PenalisedModel, Stored, ClassifierInPartsMixin, BaseEsti
         check_is_fitted(self)
         arrays = {"coef": self.coef_, "thresholds": self.thresholds_, "theta": self.solution_.theta}
         arrays |= {"gradient": self.solution_.gradient}
+        if self._null is not None:
+            arrays["null"] = self._null
         if self._covariance is not None:
             known = np.isfinite(np.diagonal(self._covariance))
             arrays |= {"known": known, "covariance": self._covariance[np.ix_(known, known)]}
@@ -640,7 +656,8 @@ class OrdinalRegression(PenalisedModel, Stored, ClassifierInPartsMixin, BaseEsti
         check_shapes(arrays, shapes)
         model.coef_, model.thresholds_ = arrays["coef"], arrays["thresholds"]
         model._facts = {name: float(value) for name, value in settings["facts"].items()}
-        model._notes, model._covariance = list(settings["notes"]), None
+        model._notes, model._covariance, model._null = list(settings["notes"]), None, arrays.get("null")
+        check_shapes(arrays, {} if model._null is None else {"null": (len(model._null), features + 1)})
         if "covariance" in arrays:
             known = np.flatnonzero(arrays["known"])
             check_shapes(arrays, {"known": (size,), "covariance": (len(known), len(known))})

@@ -46,7 +46,7 @@ from suffice.discriminative.inference import (
 )
 from suffice.discriminative.intervals import critical_value
 from suffice.discriminative.layout import Layout, lay_out
-from suffice.discriminative.objective import NegativeLogLikelihood, predictors_of
+from suffice.discriminative.objective import NegativeLogLikelihood, column_products, predictors_of
 from suffice.discriminative.path import Path, PenaltyNames, solve_path
 from suffice.discriminative.penalties import RIDGE, Penalties
 from suffice.discriminative.profile import profile_intervals
@@ -419,7 +419,7 @@ class Regression(LinearPredictor):
         l1, l2 = self._penalties(likelihood.weight)
         factored = None if solution.hessian is None or l1 > 0 else Symmetric.of(solution.hessian)
         if factored is not None and factored.rank < theta.size and l2 == 0:
-            self._warn_collinear(likelihood, theta.shape)
+            self._warn_collinear(likelihood)
         rank = count_identified(likelihood, theta, factored, is_sparse=l1 > 0)
         self._robust_facts = None
         self.facts_ = facts_of(likelihood, theta, penalty - solution.value, rank, self.weights, self.dispersion)
@@ -527,16 +527,14 @@ class Regression(LinearPredictor):
         self._notes.append(words)
         warn_user(f"{type(self).__name__}: {words}", SeparationWarning)
 
-    def _warn_collinear(self, likelihood: NegativeLogLikelihood, shape: tuple[int, ...]) -> None:
+    def _warn_collinear(self, likelihood: NegativeLogLikelihood) -> None:
         """Warn of collinear columns, if the information is singular.
 
         The columns are tested by their products: the information is also singular if means are at an end of their
         range.
         """
         names = self._layout.select(self._names())
-        plain = likelihood.data.transform(_with_targets_zero)
-        least_squares = NegativeLogLikelihood(plain, Response.of("gaussian"), likelihood.intercept)
-        products = least_squares.value_gradient_hessian(np.zeros((shape[0], 1))).hessian
+        products = column_products(likelihood.data, likelihood.intercept)
         found = dependencies(products)
         if not found:
             self._notes.append(
@@ -1150,10 +1148,6 @@ def _count_means_at_the_end(
 
 def _with_targets_on_host(rows: Batch, _: Engine) -> Batch:
     return replace(rows, y=to_host(rows.y))
-
-
-def _with_targets_zero(rows: Batch, _: Engine) -> Batch:
-    return Batch(rows.x, beside(rows.x, np.zeros(rows.x.shape[0])), rows.weight)
 
 
 def _encode_part(model: Any, classes: bool, piece: Piece) -> EncodedPart:
