@@ -186,3 +186,98 @@ def test_rows_are_held_out_by_dates_of_other_countries(tmp_path: Path) -> None:
     path = csv(table(form="%d.%m.%Y"), tmp_path / "a.csv")
     found = suffice.fit(path, "y", "nb", time="day").candidates_[0].loss
     assert found == pytest.approx(suffice.fit(table(), "y", "nb", time="day").candidates_[0].loss, rel=1e-9)
+
+
+MOMENTS = pd.DatetimeIndex(DAYS + pd.to_timedelta(np.arange(300) * 37 % 1440, unit="min"))
+
+
+def by_hour(cells: object) -> pd.DataFrame:
+    """Return a table whose target depends on the hour of its moments."""
+    x = np.random.default_rng(0).normal(size=len(MOMENTS)).round(3)
+    return pd.DataFrame({"day": cells, "x": x, "y": np.where(MOMENTS.hour + x < 12, "early", "late")})
+
+
+@pytest.mark.parametrize("kind", ["csv", "frame"])
+@pytest.mark.parametrize(
+    ("form", "zone"),
+    [
+        ("%Y-%m-%d %H:%M:%S-04", "-04:00"),
+        ("%Y-%m-%d %H:%M:%S.%f+00", "UTC"),
+        ("%Y-%m-%d %H:%M:%S+05:30", "+05:30"),
+        ("%Y-%m-%d %H:%M:%S UTC", "UTC"),
+        ("%Y-%m-%d %H:%M:%S +0000", "UTC"),
+        ("%a, %d %b %Y %H:%M:%S GMT", "UTC"),
+        ("%d/%b/%Y:%H:%M:%S -0400", "-04:00"),
+    ],
+)
+def test_moments_with_offsets_are_moments(form: str, zone: str, kind: str, tmp_path: Path) -> None:
+    frame = by_hour(MOMENTS.strftime(form))
+    model = suffice.fit(csv(frame, tmp_path / "a.csv") if kind == "csv" else frame, "y", "nb")
+    typed = by_hour(MOMENTS.tz_localize(zone))
+    expected = suffice.fit(typed, "y", "nb")
+    assert model.schema_.field("day").parts == ("time", "month", "weekday", "hour")
+    np.testing.assert_array_equal(model.predict_proba(frame), expected.predict_proba(typed))
+    if form.startswith("%Y"):
+        np.testing.assert_array_equal(expected.predict_proba(frame), expected.predict_proba(typed))
+
+
+def test_a_model_of_a_database_reads_the_csv_file_of_its_table(tmp_path: Path) -> None:
+    frame = by_hour(MOMENTS.tz_localize("America/New_York"))
+    frame["clock"] = MOMENTS.time
+    with duckdb.connect(tmp_path / "a.duckdb") as connection:
+        connection.sql("set timezone = 'America/New_York'; create table t as from frame")
+        connection.sql(f"copy t to '{tmp_path / 'a.csv'}'")
+    first = (tmp_path / "a.csv").read_text().splitlines()[1]
+    assert first.startswith("2023-01-05 00:00:00-05,")
+    base, file = f"{tmp_path / 'a.duckdb'}::t", tmp_path / "a.csv"
+    models = [suffice.fit(source, "y", "nb") for source in (base, file)]
+    for model in models:
+        assert kinds(model) == {"day": "date", "x": "numeric", "clock": "numeric"}
+        np.testing.assert_array_equal(model.predict_proba(base), models[0].predict_proba(base))
+        np.testing.assert_array_equal(model.predict_proba(file), models[0].predict_proba(base))
+
+
+@pytest.mark.parametrize("form", ["%H:%M", "%H:%M:%S", "%I:%M %p", None])
+def test_times_of_day_are_hours(form: str | None, tmp_path: Path) -> None:
+    frame = by_hour(MOMENTS.time if form is None else MOMENTS.strftime(form))
+    hours = by_hour(MOMENTS.hour + MOMENTS.minute / 60)
+    model, expected = (suffice.fit(each, "y", "nb", columns={"day": "numeric"}) for each in (frame, hours))
+    np.testing.assert_allclose(model.predict_proba(frame), expected.predict_proba(hours), rtol=1e-9)
+    written = csv(frame, tmp_path / "a.csv")
+    np.testing.assert_array_equal(model.predict(written), expected.predict(hours))
+    assert kinds(suffice.fit(written, "y", "nb"))["day"] == "numeric"
+    model.save(tmp_path / "m.suffice")
+    np.testing.assert_array_equal(suffice.load(tmp_path / "m.suffice").predict(frame), model.predict(frame))
+    strange = by_hour(["25:99", *MOMENTS.strftime("%H:%M")[1:]])
+    with pytest.raises(TableError, match=r"column 'day' has times of day such as 13:05, but '25:99' is none"):
+        model.predict(strange)
+    for export in (model.to_sql, lambda: model.export(tmp_path / "m.json", "json")):
+        with pytest.raises(TableError, match="column 'day' has times of day, which only suffice reads as hours"):
+            export()
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["%a %b %d %H:%M:%S EDT %Y", "%Y-%m-%d %H:%M:%S EST", "%Y%m%dT%H%M%S", "%Y-%m-%dT%H:%M:%S+01:00[Europe/Paris]"],
+)
+def test_a_column_that_looks_like_dates_and_is_not_read_is_named(form: str) -> None:
+    with pytest.warns(ReadingWarning, match=r"column 'day': '.*2023.*' looks like a date or a time, and is not read"):
+        model = suffice.fit(by_hour(MOMENTS.strftime(form)), "y", "nb")
+    assert kinds(model)["day"] in ("ignore", "text")
+    with pytest.warns(ReadingWarning, match="column 'day' holds durations, and is ignored"):
+        suffice.fit(by_hour(MOMENTS - MOMENTS[0]), "y", "nb")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("form", ["00:1b:{:02x}:{:02x}:11:22", "10.20.{}.{}", "order {}/{}/a", "{}-{}-x"])
+def test_other_identifiers_do_not_look_like_dates(form: str) -> None:
+    cells = [form.format(row % 97, row % 83) for row in range(300)]
+    assert kinds(suffice.fit(by_hour(cells), "y", "nb"))["day"] in ("ignore", "category")
+
+
+def test_times_of_a_column_that_had_none_are_not_learned_without_their_hour() -> None:
+    frame = by_hour(MOMENTS)
+    model = suffice.fit(table(), "y", "nb").update(table())
+    with pytest.raises(TableError, match="column 'day' holds times, and midnights alone in the rows so far: fit again"):
+        model.update(frame)
+    assert model.rows_ == 600

@@ -26,7 +26,7 @@ _MONTHS = tuple(f"{month:02}" for month in range(1, 13))
 _HOURS = tuple(f"{hour:02}" for hour in range(24))
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d($|[ T]\d\d:)")
-_ZONE = re.compile(r"(Z|[+-]\d\d:?\d\d)$")
+_ZONE = re.compile(r":\d\d(\.\d+)?(Z|[+-]\d\d(:?\d\d)?)$")
 
 
 def mark_missing(table: pa.Table, missing: tuple[str, ...]) -> pa.Table:
@@ -47,6 +47,8 @@ def mark_missing(table: pa.Table, missing: tuple[str, ...]) -> pa.Table:
         elif arrow().types.is_floating(table.schema.types[place]):
             cells = table.column(place)
             table = table.set_column(place, name, pc.if_else(pc.is_nan(cells), pa.NULL, cells))
+        if arrow().types.is_time(table.schema.types[place]):
+            table = table.set_column(place, name, to_hours(table.column(place)))
         if numbers and cell_type(table.schema.types[place]) in ("number", "whole"):
             cells = table.column(place)
             is_missing = pc.is_in(cells.cast(pa.float64(), safe=False), from_numbers(np.array(numbers)))
@@ -105,7 +107,7 @@ def cell_type(kind: Any) -> CellType:
         return "truth"
     if types.is_integer(kind):
         return "whole"
-    if types.is_floating(kind) or types.is_decimal(kind):
+    if types.is_floating(kind) or types.is_decimal(kind) or types.is_time(kind):  # times of day are hours
         return "number"
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return "name"
@@ -134,7 +136,7 @@ def known_integers(column: Any) -> npt.NDArray[Any]:
 
 
 def to_floats(column: Any) -> FloatArray:
-    """Return a column of numbers as the nearest 64-bit floats, NaN where a cell is missing.
+    """Return a column of numbers as the nearest 64-bit floats, NaN where a cell is missing; times of day as hours.
 
     Arrow's own conversion of decimals is often off by the last digit.
 
@@ -146,6 +148,8 @@ def to_floats(column: Any) -> FloatArray:
     """
     pa = arrow()
     cells = combine_chunks(column)
+    if pa.types.is_time(cells.type):
+        cells = to_hours(cells)
     kind = cells.type
     is_decimal = pa.types.is_decimal(kind)
     is_exact = is_decimal and kind.precision <= _EXACT_DIGITS and 0 <= kind.scale <= _EXACT_POWER
@@ -161,6 +165,23 @@ def to_floats(column: Any) -> FloatArray:
         unit = 10.0**kind.scale  # exact, as is the whole number of units: their quotient is rounded once
         found = np.rint(found * unit) / unit
     return found
+
+
+def to_hours(column: Any) -> Any:
+    """Return times of day, or timestamps of 1 January 1970, as hours since midnight, in Arrow.
+
+    Examples
+    --------
+    >>> from datetime import time
+    >>> to_hours(arrow().array([time(8, 30), None])).to_pylist()
+    [8.5, None]
+    """
+    import pyarrow.compute as pc
+
+    pa = arrow()
+    if pa.types.is_time(column.type):
+        column = column.cast(pa.time64("us"), safe=False)
+    return pc.divide(column.cast(pa.int64()).cast(pa.float64()), float(_HOUR))
 
 
 def split_dates(column: Any) -> tuple[FloatArray, dict[str, tuple[npt.NDArray[np.int64], Sequence[str]]]]:

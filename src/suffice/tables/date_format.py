@@ -15,24 +15,42 @@ from suffice.tables.errors import listed
 from suffice.tables.number_format import MARKS, RARE
 from suffice.tables.sources.base import arrow
 
-Order = Literal["ymd", "dmy", "mdy"]
+Order = Literal["ymd", "dmy", "mdy", "hms"]
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = "[0-9]{1,2}|[A-Za-z]{3,9}"
 _SEPARATOR = "(?:[-/.]|[., ] ?)"
-_TIME = (
-    "(?:(?:T|,? +)(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]{1,9}))?)?"
-    "(?: ?(?P<half>[AaPp])\\.?[Mm]\\.?)?(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?"
+_ZONE = " ?(?P<zone>Z|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?)"
+_CLOCK = (
+    "(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]{1,9}))?)?"
+    f"(?: ?(?P<half>[AaPp])\\.?[Mm]\\.?)?(?:{_ZONE})?"
 )
+_TIME = f"(?:(?:[T:]|,? +){_CLOCK})?"
+_WEEKDAY = "(?:(?:[Mm]on|[Tt]ue|[Ww]ed|[Tt]hu|[Ff]ri|[Ss]at|[Ss]un)[a-z]{0,6},? )?"
 _PARTS = {"y": "(?P<year>[0-9]{4}|[0-9]{2})", "m": f"(?P<month>{_MONTH})", "d": "(?P<day>[0-9]{1,2})"}
-_PATTERNS = {order: re.compile(_SEPARATOR.join(_PARTS[part] for part in order) + _TIME) for order in ("dmy", "mdy")}
+_PATTERNS = {
+    order: re.compile(_WEEKDAY + _SEPARATOR.join(_PARTS[part] for part in order) + _TIME) for order in ("dmy", "mdy")
+}
 _PATTERNS["ymd"] = re.compile(  # with a name, the year is last
     f"{_PARTS['y']}{_SEPARATOR}(?P<month>[0-9]{{1,2}}){_SEPARATOR}{_PARTS['d']}{_TIME}"
 )
+_PATTERNS["hms"] = re.compile(_CLOCK)
+#: What dates and times have in common, in whatever order they are written.
+_LOOSE = re.compile(
+    r"[0-9]{1,2}:[0-9]{2}|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}|(?<![0-9.])[0-9]{1,2}([./])[0-9]{1,2}\1[0-9]{2,4}(?![0-9.])|"
+    r"[0-9]{8}T[0-9]{4}"
+)
+_LETTERS = re.compile(r"[^\W\d_]+")
+#: Names in a cell that is a date, such as those of a weekday, a month and a time zone, and colons, at most: a hardware
+#: address has more of them.
+_NAMES, _COLONS = 4, 4
+#: Cells of a column in which dates are looked for.
+_EXAMINED = 100
 #: Years of two digits up to this one are of this century.
 _CENTURY = 68
-_WORDS = {"ymd": "the year", "dmy": "the day", "mdy": "the month"}
+_WORDS = {"ymd": "the year", "dmy": "the day", "mdy": "the month", "hms": "the hour"}
 _MICROSECONDS = np.dtype("datetime64[us]")
+_EPOCH, _START = {"year": "1970", "month": "01", "day": "01"}, np.datetime64("1970-01-01", "us")
 
 
 @dataclass(frozen=True)
@@ -43,7 +61,7 @@ class DateFormat:
     ----------
     order
         What comes first: "ymd", "dmy" or "mdy". Months may be English names, and times may follow. ISO 8601 is read in
-        any case.
+        any case. "hms": times of day, without a date.
     missing
         Strings of the column that are no dates, and are read as missing cells, beside
         :data:`suffice.tables.number_format.MARKS`.
@@ -60,6 +78,8 @@ class DateFormat:
 
     def parse(self, column: Any, missing: Iterable[str] = ()) -> tuple[Any, Any]:
         """Return cells as timestamps in UTC, null for missing ones, and which of the others are no dates.
+
+        Times of day are those of 1 January 1970.
 
         Parameters
         ----------
@@ -110,7 +130,12 @@ def read_dates(cells: Any, order: Order) -> npt.NDArray[np.datetime64]:
     import pyarrow.compute as pc
 
     parts = pc.extract_regex(cells, f"^(?:{_PATTERNS[order].pattern})$")
-    found = _to_moments({parts.type.field(place).name: parts.field(place) for place in range(parts.type.num_fields)})
+    own = {parts.type.field(place).name: parts.field(place) for place in range(parts.type.num_fields)}
+    if order == "hms":
+        first = {name: pc.if_else(pc.is_valid(parts), value, None) for name, value in _EPOCH.items()}
+        found = _to_moments({**own, **first})
+        return np.asarray(found - found.astype("datetime64[D]") + _START)  # a zone may lead to another day
+    found = _to_moments(own)
     if order == "ymd":
         return found
     others = np.flatnonzero(np.isnat(found))
@@ -140,7 +165,7 @@ def _to_moments(parts: Mapping[str, Any]) -> npt.NDArray[np.datetime64]:
     is_pm, has_half = (np.array(each.to_pylist(), bool) for each in (pc.equal(half, "p"), pc.not_equal(half, "")))
     is_hour = np.where(has_half, (hours >= 1) & (hours <= 12), hours < 24)
     hours = np.where(has_half, hours % 12 + 12 * is_pm, hours)
-    zones = pc.replace_substring(parts["zone"].fill_null(""), ":", "")
+    zones = pc.replace_substring(parts["zone"].fill_null(""), ":", "")  # without digits, it is UTC
     east = np.where(np.array(pc.starts_with(zones, "-").to_pylist(), bool), -1, 1)
     shift = number(pc.utf8_slice_codeunits(zones, 1, 3)) * 60 + number(pc.utf8_slice_codeunits(zones, 3, 5))
     fraction = number(pc.utf8_slice_codeunits(pc.utf8_rpad(parts["fraction"].fill_null(""), 6, "0"), 0, 6))
@@ -176,7 +201,7 @@ class DateNotation:
 
 def may_be_dates(column: Any) -> bool:
     """Whether at least half of the first known cells of a column of strings look like dates."""
-    known = [cell.strip() for cell in column.drop_null()[:100].to_pylist()]
+    known = [cell.strip() for cell in column.drop_null()[:_EXAMINED].to_pylist()]
     known = [cell for cell in known if cell and cell.casefold() not in MARKS]
     looks = sum(any(pattern.fullmatch(cell) for pattern in _PATTERNS.values()) for cell in known)
     return bool(known) and looks >= len(known) / 2
@@ -208,7 +233,7 @@ def find_date_notation(
     marks = [cell for cell in counts if cell.casefold() in MARKS]
     known = {cell: count for cell, count in counts.items() if cell.casefold() not in MARKS}
     total = sum(known.values())
-    orders: tuple[Order, ...] = ("ymd", "dmy", "mdy")
+    orders: tuple[Order, ...] = ("ymd", "dmy", "mdy", "hms")
     refused = {True: "mdy", False: "dmy", None: ""}[day_first]
     cells = from_strings(list(known))
     moments = {
@@ -235,6 +260,11 @@ def find_date_notation(
     told = f"{failed} of {total} cells ({share:.{'0f' if share >= 10 else '2g'}} %) are no dates ({listed(wrong, 3)})"
     if failed > RARE * total:
         return DateNotation(None, f"column {name!r}: {told}, if {_WORDS[order]} comes first: read as names", True)
+    if order == "hms":
+        cell, moment = next(iter(moments[order].items()))
+        hours = (moment - _START) / np.timedelta64(1, "h")
+        notes = [f"times of day, as hours since midnight: {cell!r} is {hours:.4g}"]
+        return _notation(name, order, notes, marks, wrong, told, is_uncertain=bool(wrong))
     has_points = all(cell.count(".") >= 2 for cell in moments[order])  # which stand behind days and months
     is_clear = hint is not None or (order == "dmy" and has_points) or _is_monthly(moments[order].values())
     other = None if is_clear else next((each for each in best if moments[each] != moments[order]), None)
@@ -250,10 +280,41 @@ def find_date_notation(
             key=lambda cell: (not cell[:3].isdecimal(), len({*str(moments[order][cell])[5:10].split("-")})),
         )
         notes.append(f"dates that begin with {_WORDS[order]}: {cell!r} is {_describe(moments[order][cell])}")
-    notes += [f"{listed(marks, 3)} {'is' if len(marks) == 1 else 'are'} missing"] if marks else []
+    return _notation(name, order, notes, marks, wrong, told, is_uncertain=bool(other or wrong))
+
+
+def _notation(
+    name: str, order: Order, notes: list[str], marks: list[str], wrong: list[str], told: str, *, is_uncertain: bool
+) -> DateNotation:
+    """Return the notation of a column, and what the user is told of it."""
+    notes = [*notes, *([f"{listed(marks, 3)} {'is' if len(marks) == 1 else 'are'} missing"] if marks else [])]
     notes += [f"{told}, and read as missing"] if wrong else []
     note = f"column {name!r}: {'; '.join(notes)}" if notes else ""
-    return DateNotation(DateFormat(order, tuple(sorted(wrong))), note, bool(other or wrong))
+    return DateNotation(DateFormat(order, tuple(sorted(wrong))), note, is_uncertain)
+
+
+def note_unread(name: str, column: Any) -> str:
+    """Return what the user is told of a column of strings that look like dates or times, and are not read as such.
+
+    Examples
+    --------
+    >>> note_unread("at", arrow().array(["Tue Oct 22 08:32:00 EDT 2024"])).partition(":")[0]
+    "column 'at'"
+    >>> note_unread("at", arrow().array(["10.20.30.40"]))
+    ''
+    """
+    known = [cell.strip() for cell in column.drop_null()[:_EXAMINED].to_pylist()]
+    looks = [
+        cell
+        for cell in known
+        if _LOOSE.search(cell) and len(_LETTERS.findall(cell)) <= _NAMES and cell.count(":") <= _COLONS
+    ]
+    if not looks or len(looks) < len(known) / 2:
+        return ""
+    return (
+        f"column {name!r}: {looks[0]!r} looks like a date or a time, and is not read as one: write 2024-12-31 "
+        "13:05:00+01 (with the zone), or 13:05"
+    )
 
 
 def has_clear_order(counts: Mapping[str, int]) -> bool | None:

@@ -23,7 +23,9 @@ from suffice.tables.cells import (
     parse_dates,
     split_dates,
     to_floats,
+    to_hours,
 )
+from suffice.tables.date_format import DateFormat
 from suffice.tables.errors import CellError, TableError, kind_cure, listed
 from suffice.tables.number_format import NumberFormat
 from suffice.tables.schema import Feature, Field, Schema
@@ -154,6 +156,8 @@ def encode_column(column: Any, field: Field, first: int, missing: tuple[str, ...
         )
     if field.kind == "date":
         return _encode_dates(column, field, missing)
+    if field.is_time_of_day and kind == "name":
+        column, kind = to_hours(_parse_dates(column, field, missing)), "number"
     if field.kind in ("numeric", "count"):
         return [_encode_numbers(column, field, kind, first, missing)]
     if field.kind == "boolean":
@@ -167,11 +171,15 @@ def encode_column(column: Any, field: Field, first: int, missing: tuple[str, ...
 
 def _encode_dates(column: Any, field: Field, missing: tuple[str, ...]) -> list[Any]:
     kind = cell_type(column.type)
-    if kind == "name" and field.dates is not None:
-        column = _parse_dates(column, field, missing)
-        kind = cell_type(column.type)
-    elif kind == "name":
+    if kind == "name" and field.dates is None:
         column = mark_missing(arrow().table({"": column}), missing).column(0)
+        kind = cell_type(column.type)
+        if kind == "name":  # not as Arrow reads ISO 8601, but perhaps with a zone's name
+            moments, _ = DateFormat("ymd").parse(combine_chunks(column), missing)
+            if moments.null_count == column.null_count:
+                column, kind = moments, "moment"
+    elif kind == "name":
+        column = _parse_dates(column, field, missing)
         kind = cell_type(column.type)
     if kind not in ("date", "moment") and column.null_count < len(column):
         cell = next(
@@ -195,9 +203,10 @@ def _parse_dates(column: Any, field: Field, missing: tuple[str, ...]) -> Any:
     moments, is_wrong = field.dates.parse(combine_chunks(column), missing)
     if pc.any(is_wrong).as_py():
         cell = combine_chunks(column).filter(is_wrong)[0].as_py()
-        first = {"dmy": "day", "mdy": "month", "ymd": "year"}[field.dates.order]
+        first = {"dmy": "day", "mdy": "month", "ymd": "year", "hms": ""}[field.dates.order]
+        what = f"dates that begin with the {first}" if first else "times of day such as 13:05"
         raise KindError(
-            f"column {field.name!r} has dates that begin with the {first}, but {cell!r} is none: correct the cell, "
+            f"column {field.name!r} has {what}, but {cell!r} is none: correct the cell, "
             "leave it empty, or give --missing, --day-first or --month-first (Dialect in Python) for this table",
             field.name,
             "category",
@@ -452,6 +461,8 @@ def encode_weights(column: Any, name: str, known: npt.NDArray[np.bool_], schema:
 def encode_times(column: Any, name: str, schema: Schema) -> FloatArray:
     """Return the time of each row as a number, NaN where it is missing; dates as days since 1970."""
     kind = cell_type(column.type)
+    if kind == "name" and schema.field(name).is_time_of_day:
+        return to_floats(to_hours(_parse_dates(column, schema.field(name), schema.missing)))
     if kind == "name" and schema.field(name).dates is not None:
         return split_dates(_parse_dates(column, schema.field(name), schema.missing))[0]
     if kind == "name":

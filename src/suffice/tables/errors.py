@@ -37,6 +37,14 @@ def digits_error(column: str) -> TableError:
     )
 
 
+def time_of_day_error(column: str) -> TableError:
+    """Return the error about the export of a model that reads times of day."""
+    return TableError(
+        f"column {column!r} has times of day, which only suffice reads as hours: use predict, or convert them to "
+        "numbers and fit again"
+    )
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return a hint with the known name closest to an unknown one.
 

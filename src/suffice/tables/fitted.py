@@ -453,7 +453,18 @@ class FittedTable(Stored):
         }
         self._set_fields(fields)
 
+    def _check_hours(self, block: Block) -> None:
+        """Raise if rows to be learned have times in a column of dates that had none, and whose hours are not read."""
+        for feature, column in zip(block.features, block.columns, strict=True):
+            has_hours = feature.part == "time" and "hour" in self.schema_.field(feature.column).parts
+            if feature.part == "time" and not has_hours and (column % 1 > 0).any():
+                raise TableError(
+                    f"column {feature.column!r} holds times, and midnights alone in the rows so far: fit again to all "
+                    "rows"
+                )
+
     def _learn_block(self, block: Block, targets: Targets) -> None:
+        self._check_hours(block)
         if self.schema_.task == "classes":
             self._set_labels(self._labels.union(targets.labels)[0])
         values = self._values(targets)
@@ -495,6 +506,7 @@ class FittedTable(Stored):
                 f"digests of it, and varies: fit again to all rows, or {kind_cure(name, fields[name].kind)}"
             )
         row = encode_constants(self.schema_, added)
+        self._check_hours(row)
         self.predictor_.add_columns(self.schema_.features, row)
         if self._description is not None:
             self._description = self._description.add_columns(self.schema_.features, row)

@@ -26,8 +26,16 @@ from suffice.tables.cells import (
     finite_numbers,
     known_integers,
     mark_missing,
+    to_hours,
 )
-from suffice.tables.date_format import DateFormat, DateNotation, find_date_notation, has_clear_order, may_be_dates
+from suffice.tables.date_format import (
+    DateFormat,
+    DateNotation,
+    find_date_notation,
+    has_clear_order,
+    may_be_dates,
+    note_unread,
+)
 from suffice.tables.errors import TableError, UsageError, kind_cure, listed, nearest
 from suffice.tables.number_format import (
     Notation,
@@ -104,6 +112,11 @@ class Field:
     is_code: bool = False
     dates: DateFormat | None = None
     constant: tuple[Cell, ...] | None = None
+
+    @property
+    def is_time_of_day(self) -> bool:
+        """Whether the cells are times of day, which are read as hours since midnight."""
+        return self.dates is not None and self.dates.order == "hms"
 
     def features(self, taken: frozenset[str] = frozenset()) -> list[Feature]:
         """Return the features of the column; the name of a part of a date differs from all columns."""
@@ -257,7 +270,9 @@ class Schema:
     def with_dates(self, name: str, found: DateNotation) -> Schema:
         """Return the same schema with another notation of the dates of one column."""
         own = replace(self.field(name), dates=found.format, note=found.note, is_uncertain=found.is_uncertain)
-        return replace(self, fields=tuple(own if each.name == name else each for each in self.fields))
+        if own.is_time_of_day and own.kind == "count":
+            own = replace(own, kind="numeric")
+        return self.with_fields({name: own})
 
     def with_separators(self, options: NumberOptions) -> Schema:
         """Return the schema for another table, with the separators and the order of dates that the user has given.
@@ -271,7 +286,7 @@ class Schema:
 
         def read(field: Field) -> Field:
             found = field
-            if options.day_first is not None and field.dates is not None:
+            if options.day_first is not None and field.dates is not None and not field.is_time_of_day:
                 found = replace(found, dates=replace(field.dates, order="dmy" if options.day_first else "mdy"))
             is_number = field.kind in ("numeric", "count") or (field.name == self.target and self.task != "classes")
             if is_number and (options.decimal, options.thousands) != (None, None):
@@ -361,6 +376,7 @@ def infer_schema(
     is_part
         Whether the target may have one value only, since rows of other tables may be added.
     """
+    clocks = [field.name for field in head.schema if arrow().types.is_time(field.type)]
     head = mark_missing(head, missing)
     names = head.schema.names
     if target not in names:
@@ -379,17 +395,25 @@ def infer_schema(
     check_options(options)
     is_named = task == "classes" or wanted.get(target) not in (None, "numeric", "count")
     notations = {name: Notation(found) for name, found in (formats or {}).items()}
-    dated: dict[str, DateNotation] = {}
+    dated = {name: DateNotation(DateFormat("hms")) for name in clocks if name != target}
     if formats is None:
         inferred = [name for name in names if name not in categorical and not (is_named and name == target)]
-        dates = [name for name in inferred if name != target and wanted.get(name) in (None, "date", "ignore")]
-        dated = _find_dates(head, dates, missing, options)
+        dates = [
+            name for name in inferred if name != target and wanted.get(name) in (None, "date", "ignore", "numeric")
+        ]
+        dated |= {
+            name: each
+            for name, each in _find_dates(head, dates, missing, options).items()
+            if wanted.get(name) != "numeric" or (each.format is not None and each.format.order == "hms")
+        }
         plain = {name: wanted.get(name) for name in inferred if name not in dated}
         notations = _find_notations(head, plain, missing, options)
     written = head  # with numbers and dates as the table writes them
     for name, days in dated.items():
-        if days.format is not None:
-            head = head.set_column(names.index(name), name, as_days(days.format.parse(head[name], missing)[0]))
+        if days.format is not None and name not in clocks:
+            moments = days.format.parse(head[name], missing)[0]
+            read = to_hours(moments) if days.format.order == "hms" else as_days(moments)
+            head = head.set_column(names.index(name), name, read)
     for name, found in notations.items():
         if found.format is not None and cell_type(head[name].type) == "name":
             cells, _ = found.format.parse(head[name], missing)
@@ -410,6 +434,9 @@ def infer_schema(
             schema = schema.with_notation(name, found)
     for name, days in dated.items():
         schema = schema.with_dates(name, days)
+    for field in schema.fields:
+        if field.name != target and field.kind in ("ignore", "text") and field.name not in wanted:
+            schema = schema.with_fields({field.name: _name_unread(field, head[field.name])})
     if not schema.predictors:
         ignored = listed(f"{each.name}: {each.note.partition(': ')[2] or each.why}" for each in schema.ignored)
         raise TableError(
@@ -447,6 +474,17 @@ def _predictor_field(
     note = f"column {name!r}: {why}; {kind_cure(name, 'numeric')} if not" if why and kind == "category" else ""
     constant = _find_constant(column, written) if kind == "ignore" else None
     return Field(name, kind, cell_type, why, parts, truth if kind == "boolean" else None, note=note, constant=constant)
+
+
+def _name_unread(field: Field, column: Any) -> Field:
+    """Return a column that is no feature, or a text, with a note if it looks like dates or times."""
+    if field.type == "other" and (arrow().types.is_duration(column.type) or arrow().types.is_interval(column.type)):
+        note = f"column {field.name!r} holds durations, and is ignored: convert them to numbers"
+        return replace(field, note=note, is_uncertain=True)
+    if field.type != "name" or field.note or field.constant is not None:
+        return field
+    note = note_unread(field.name, column)
+    return replace(field, note=note, is_uncertain=bool(note))
 
 
 def _find_constant(column: Any, written: Any) -> tuple[Cell, ...] | None:

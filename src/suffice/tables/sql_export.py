@@ -24,7 +24,7 @@ from suffice.statistics.base import FloatArray
 from suffice.tables.cells import missing_numbers
 from suffice.tables.design_matrix import Levels, Words
 from suffice.tables.encoding import encode_values
-from suffice.tables.errors import TableError
+from suffice.tables.errors import TableError, time_of_day_error
 from suffice.tables.number_format import MARKS
 from suffice.tables.predictors.additive import AdditivePredictor
 from suffice.tables.predictors.linear import LinearPredictor
@@ -762,6 +762,8 @@ def _check_features(features: Sequence[Feature], schema: Schema) -> None:
     for feature in features:
         if feature.kind == "text":
             raise TableError(str(text_error(feature.column)))
+        if schema.field(feature.column).is_time_of_day:
+            raise time_of_day_error(feature.column)
         notation = schema.field(feature.column).format
         if notation is not None and (notation.describe() or notation.missing):
             raise TableError(

@@ -20,7 +20,7 @@ from suffice.generative.product import Product
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
 from suffice.tables.design_matrix import Design, Levels, Number
-from suffice.tables.errors import TableError
+from suffice.tables.errors import TableError, time_of_day_error
 from suffice.tables.number_format import MARKS, NumberFormat
 from suffice.tables.predictors.additive import AdditivePredictor
 from suffice.tables.predictors.linear import LinearPredictor
@@ -131,6 +131,8 @@ def _check_reading(schema: Schema, fields: Sequence[Field], features: Sequence[F
     for feature in features:
         if feature.kind == "text":
             raise _text_error(feature.column)
+        if schema.field(feature.column).is_time_of_day:
+            raise time_of_day_error(feature.column)
         if feature.kind == "category" and feature.part is None and schema.field(feature.column).type == "moment":
             raise TableError(
                 f"column {feature.column!r} is a category of timestamps, whose names depend on the reader: use suffice "

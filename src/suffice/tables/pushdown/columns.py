@@ -52,6 +52,8 @@ class SqlColumns:
         wrong = {"numeric": "name", "count": "name"}.get(feature.kind)
         if feature.part is not None and kind not in ("date", "moment"):
             raise self._pushdown_error(feature, "holds dates as strings")
+        if self.schema.field(feature.column).is_time_of_day:
+            raise self._pushdown_error(feature, "holds times of day")
         if kind == "name" and self.schema.field(feature.column).format is not None:
             raise self._pushdown_error(feature, "holds numbers as strings")
         if kind in ("number", "whole") and missing_numbers(self.schema.missing):
