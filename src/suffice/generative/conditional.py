@@ -12,7 +12,7 @@ import numpy.typing as npt
 from suffice.families.links import array_namespace
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.errors import NonFiniteError
+from suffice.kernels.errors import NonFiniteError, ScoreOverflowError
 from suffice.kernels.inputs import JOINT, Reading
 from suffice.kernels.libraries import is_sparse
 from suffice.kernels.protocol import Kernels
@@ -69,6 +69,31 @@ class Conditional(ABC):
     def log_base(self, x: Any) -> FloatArray | None:
         """Return what the scores leave out of log p(x | y) because all classes share it, (n,); None for nothing."""
         return None
+
+
+def read_distances(joint: Any, batch: Batch, kernels: Kernels, reading: Reading) -> Any:
+    """Return a reading of Gaussian log p(x, y), (n, k); raise for a row so far off that no classes can be compared."""
+    check_reach(joint, batch, reading)
+    return kernels.read_scores(joint, reading)
+
+
+def check_reach(scores: Any, batch: Batch, reading: Reading) -> None:
+    """Raise for the first row whose scores under all classes are -inf, as squared distances that overflow are.
+
+    As a density, -inf is what float64 says of it; but its classes are not compared.
+    """
+    if reading.what in DENSITIES:
+        return
+    xp = array_namespace(scores)
+    if not bool(xp.any(scores[:, 0] == -xp.inf)):  # nearly always: one column is read
+        return
+    lost = xp.all(scores == -xp.inf, axis=1)
+    if bool(xp.any(lost)):
+        raise ScoreOverflowError(batch.start + int(xp.argmax(xp.astype(lost, xp.int8))))
+
+
+#: Readings of scores that compare no classes.
+DENSITIES = ("joint", "evidence")
 
 
 @dataclass(frozen=True, eq=False)

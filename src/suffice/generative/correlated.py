@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from suffice.families import MultivariateGaussian
 from suffice.families.priors import ledoit_wolf_shrinkage, oas_shrinkage, shrink_covariance
-from suffice.generative.conditional import Conditional, Contributions, Theta
+from suffice.generative.conditional import DENSITIES, Conditional, Contributions, Theta, read_distances
 from suffice.generative.independent import Independent
 from suffice.kernels import Batch
 from suffice.kernels.inputs import JOINT, Reading
@@ -113,9 +113,13 @@ class Correlated(Conditional):
         """Return the scores of rows without missing cells."""
         mu, whitener, level = self.family.mu, self.family.whitener, self.log_scale + intercept
         if self.apart is None:
-            return kernels.quadratic_scores(batch, mu, np.ascontiguousarray(whitener), level, reading)
+            turns = np.ascontiguousarray(whitener)
+            if reading.what in DENSITIES:
+                return kernels.quadratic_scores(batch, mu, turns, level, reading)
+            joint = kernels.quadratic_scores(batch, mu, turns, level, JOINT)
+            return read_distances(joint, batch, kernels, reading)
         coef, constant = self.apart
-        if reading.what not in ("joint", "evidence"):  # what all classes share makes no difference
+        if reading.what not in DENSITIES:  # what all classes share makes no difference
             return kernels.linear_scores(batch, coef, constant + intercept, reading)
         # log N(x; mu_k) is log N(x; centre) plus a linear form: one whitening for all classes.
         shared = kernels.quadratic_scores(batch, self.centre[None], whitener[None], np.zeros(1))
@@ -131,7 +135,7 @@ class Correlated(Conditional):
             if pattern.any():
                 part = Batch(np.ascontiguousarray(rows[np.ix_(members, pattern)]))
                 joint[members] = self.marginal(pattern)._complete(part, kernels, intercept, JOINT)
-        return kernels.read_scores(beside(batch.x, joint), reading)
+        return read_distances(beside(batch.x, joint), batch, kernels, reading)
 
     def marginal(self, pattern: npt.NDArray[np.bool_]) -> Correlated:
         """Return the distribution of the features where the pattern is true."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from suffice.families import Gaussian
 from suffice.families.priors import smoothing_strength
-from suffice.generative.conditional import Conditional, Contributions, Theta
+from suffice.generative.conditional import DENSITIES, Conditional, Contributions, Theta, read_distances
 from suffice.kernels import Batch
 from suffice.kernels.inputs import JOINT, Reading
 from suffice.kernels.libraries import dense
@@ -105,7 +105,10 @@ class Independent(Conditional):
 
     def scores(self, batch: Batch, kernels: Kernels, intercept: FloatArray, reading: Reading = JOINT) -> Any:
         """Return a reading of the sum of the Gaussian log-densities."""
-        return kernels.diagonal_scores(batch, self.mean, self.variance, intercept, reading)
+        if reading.what in DENSITIES:
+            return kernels.diagonal_scores(batch, self.mean, self.variance, intercept, reading)
+        joint = kernels.diagonal_scores(batch, self.mean, self.variance, intercept, JOINT)
+        return read_distances(joint, batch, kernels, reading)
 
     def contributions(self, x: Any) -> Contributions:
         """Return the log-density of every cell."""

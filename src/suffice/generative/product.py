@@ -18,7 +18,14 @@ from suffice.families.poisson import Poisson
 from suffice.generative import columns
 from suffice.generative.categories import Coded
 from suffice.generative.columns import Column, Name
-from suffice.generative.conditional import Conditional, Contributions, Linear, log_factorials, log_without_zeros
+from suffice.generative.conditional import (
+    Conditional,
+    Contributions,
+    Linear,
+    check_reach,
+    log_factorials,
+    log_without_zeros,
+)
 from suffice.generative.event_models import Arrivals, Categories, Presences, category_table
 from suffice.generative.independent import smoothed
 from suffice.kernels import Batch
@@ -360,7 +367,10 @@ class Product(Conditional):
         nothing = np.zeros(self.classes)
         joint = np.tile(intercept, (batch.rows, 1))
         for kind, factor in self.factors.items():
-            joint += factor.scores(replace(batch, x=batch.x.parts[kind]), kernels, nothing)
+            own = factor.scores(replace(batch, x=batch.x.parts[kind]), kernels, nothing)
+            if kind == "numeric":
+                check_reach(own, batch, reading)
+            joint += own
         return kernels.read_scores(joint, reading)
 
     def log_base(self, x: Cells) -> FloatArray:

@@ -203,7 +203,7 @@ class Block:
 
     def check_overflow(self, scores: Array) -> None:
         """Raise where scores of the block's rows, (n, k), are not finite though the rows are."""
-        self._refuse(~self.xp.isfinite(scores), lambda at: errors.overflowing_scores(self._row(at)[0]))
+        self._refuse(~self.xp.isfinite(scores), lambda at: errors.ScoreOverflowError(self._row(at)[0]))
 
     def targets(self) -> Array:
         """Return y, (n,) or (n, t), every entry finite."""

@@ -97,7 +97,7 @@ class ArrayWalks(InBlocks):
                     total = total + now * (int(visits[-1]) - counted)
             seen += rows
         if not blocks.xp.all(blocks.xp.isfinite(now)):
-            raise errors.overflowing_scores(int(places[-1]))
+            raise errors.ScoreOverflowError(int(places[-1]))
         return Correction(to_host(now), to_host(total), mistakes, loss)
 
 
@@ -209,7 +209,7 @@ def _refuse_overflow(z: Array, places: Places, first: int) -> None:
     xp = array_namespace(z)
     if not xp.all(xp.isfinite(z)):
         bad = int(np.argwhere(~np.isfinite(to_host(z)))[0][0])
-        raise errors.overflowing_scores(int(places[first + bad]))
+        raise errors.ScoreOverflowError(int(places[first + bad]))
 
 
 def _gain(predictors: int, code: int, named: int, size: float) -> FloatArray:

@@ -104,13 +104,19 @@ def bad_score(position: Sequence[int], value: float) -> ValueError:
     )
 
 
-def overflowing_scores(row: int) -> OverflowError:
-    """Return the complaint about finite features whose linear scores are not finite.
+class ScoreOverflowError(OverflowError):
+    """A row of finite features whose scores are not finite.
 
-    >>> overflowing_scores(3)
-    OverflowError('the scores of x[3] overflow float64; rescale the features')
+    >>> ScoreOverflowError(3)
+    ScoreOverflowError('the scores of x[3] overflow float64; rescale the features')
     """
-    return OverflowError(f"the scores of {entry_name('x', (row,))} overflow float64; rescale the features")
+
+    def __init__(self, row: int) -> None:
+        super().__init__(f"the scores of {entry_name('x', (row,))} overflow float64; rescale the features")
+        self.row = row
+
+    def __reduce__(self) -> tuple[type[ScoreOverflowError], tuple[int]]:
+        return type(self), (self.row,)
 
 
 def feature_overflow(column: int) -> OverflowError:

@@ -347,7 +347,7 @@ class NativeKernels:
         mistakes, overflow, loss = totals.tolist()
         if overflow >= 0 or not np.isfinite(last).all():
             blame(replace(batch, offset=None))
-            raise errors.overflowing_scores(int(overflow) if overflow >= 0 else int(places[-1]))
+            raise errors.ScoreOverflowError(int(overflow) if overflow >= 0 else int(places[-1]))
         return Correction(last, total, int(mistakes), loss)
 
     def dual_ascent(
@@ -552,7 +552,7 @@ def _complaint(
         case "category":
             return errors.bad_category((row, column), value, arguments[-1][column])
         case "overflow":
-            return errors.overflowing_scores(row)
+            return errors.ScoreOverflowError(row)
         case "changed":
             return ValueError(
                 "x changed while it was read: another thread writes to it; wait for that thread, or pass x.copy()"

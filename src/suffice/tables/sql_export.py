@@ -156,7 +156,8 @@ def scorer_query(scorer: Scorer, scoring: Scoring, kinds: Sequence[str] = (), am
         return _additive_query(scorer, scoring, among)
     if isinstance(scorer, Joint):
         scores = class_scores(scorer.conditional, names, spoken, kinds)
-        found = Posterior(scores, scorer.labels, scorer.log_prior, scorer.prior, scorer.temperature)
+        overflows = _may_overflow(scorer.conditional)
+        found = Posterior(scores, scorer.labels, scorer.log_prior, scorer.prior, scorer.temperature, overflows)
     else:
         assert isinstance(scorer, LinearScores)
         k = len(scorer.coef)
@@ -230,6 +231,7 @@ class Posterior(NamedTuple):
     log_prior: FloatArray  # (k,)
     prior: FloatArray  # (k,)
     temperature: float
+    refuses_overflow: bool = False  # whether a row whose scores are all -inf is too far off, and not impossible
 
     def among(self, labels: Labels | None, dialect: Dialect) -> Posterior:
         """Return the same with further classes, which have no rows and are never predicted."""
@@ -241,7 +243,7 @@ class Posterior(NamedTuple):
         for place, score in zip(places, self.scores, strict=True):
             scores[place] = score
         log_prior[places], prior[places] = self.log_prior, self.prior
-        return Posterior(scores, labels, log_prior, prior, self.temperature)
+        return Posterior(scores, labels, log_prior, prior, self.temperature, self.refuses_overflow)
 
 
 def classifier_query(scoring: Scoring, found: Posterior) -> str:
@@ -249,7 +251,8 @@ def classifier_query(scoring: Scoring, found: Posterior) -> str:
     number, pairs = scoring.dialect.number, zip(found.scores, found.log_prior, strict=True)
     scores = [f"({score} + {number(level)})" if level else score for score, level in pairs]
     prior, names = found.prior / found.prior.sum(), probability_names(found.labels)
-    return scoring.classes(scores, list(found.labels), prior, found.temperature, PREDICTION, names)
+    labels = list(found.labels)
+    return scoring.classes(scores, labels, prior, found.temperature, PREDICTION, names, found.refuses_overflow)
 
 
 def probability_names(labels: Labels) -> dict[Any, str]:
@@ -264,6 +267,22 @@ def probability_names(labels: Labels) -> dict[Any, str]:
     if len(set(names.values())) == len(names):
         return names
     return {label: f"{PROBABILITY}{place}_{label}" for place, label in enumerate(labels)}  # 1 and "1" differ
+
+
+def _may_overflow(conditional: Conditional) -> bool:
+    """Whether scores that are all -inf are squared distances that overflow, and not probabilities of 0."""
+    match conditional:
+        case Product():
+            parts = conditional.factors.values()
+            zeros = any(isinstance(part, Linear) and part.veto is not None for part in parts) or any(
+                np.isneginf(table).any() for part in parts if isinstance(part, Categories) for table in part.tables
+            )
+            return not zeros and any(map(_may_overflow, parts))
+        case Independent():
+            return True
+        case Correlated():
+            return not conditional.is_tied
+    return False
 
 
 def class_scores(

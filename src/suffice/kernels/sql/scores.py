@@ -244,16 +244,22 @@ class Scoring:
         temperature: float,
         prediction: str,
         probabilities: Mapping[Any, str],
+        refuses_overflow: bool = False,
     ) -> str:
         """Return the query for the probability of each class, and the most probable one.
 
         The largest score is taken from all before they are exponentials: none overflows, and one is 1. Where no class
-        can have produced a row, the prior is its posterior.
+        can have produced a row, the prior is its posterior; with ``refuses_overflow``, the query fails there.
         """
         p, number, k = self.prefix, self.dialect.number, range(len(scores))
         own = [(f"{p}s{c}", f"{p}s{c}") for c in k]
         source = self._level([(score, f"{p}s{c}") for c, score in zip(k, scores, strict=True)], self._rows())
         largest = f"greatest({', '.join(name for name, _ in own)})" if len(own) > 1 else own[0][0]
+        if refuses_overflow:
+            cause = "a row is so far from the rows of the fit that its prediction overflows: its largest score is "
+            refused = self.dialect.refusal(cause, f"{largest}::text", "", "float8")
+            lost = f"{self.dialect.is_infinite(largest)} or {self.dialect.is_nan(largest)}"
+            largest = f"case when {lost} then {refused} else {largest} end"
         source = self._level([*own, (largest, f"{p}top")], source)
 
         def share(c: int) -> str:

@@ -94,8 +94,14 @@ def _scores(rows: Any, model: Mapping[str, Any]) -> Array:
     """Return the intercept and the terms, summed, (n, t)."""
     cells = _Cells(rows, model)
     scores = np.tile(np.array(model["intercept"], dtype=float), (cells.rows, 1))
-    for term in model["terms"]:
-        scores += _FORMS[term["form"]](term, cells)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for term in model["terms"]:
+            scores += _FORMS[term["form"]](term, cells)
+    lost = ~np.isfinite(scores.max(axis=1))
+    if lost.any():
+        raise ValueError(
+            f"row {int(lost.argmax()) + 1} is so far from the rows of the fit that its prediction overflows"
+        )
     return scores
 
 

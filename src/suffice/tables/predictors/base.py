@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from suffice.kernels.errors import ScoreOverflowError
 from suffice.model_types import ModelType, Task
 from suffice.statistics import Labels
 from suffice.statistics.base import FloatArray
@@ -56,6 +57,20 @@ def to_probabilities(scores: FloatArray) -> FloatArray:
     """
     odds = np.exp(scores - scores.max(axis=1, keepdims=True))  # exponent <= 0: cannot overflow
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def _overflow(block: Block, row: int) -> TableError:
+    """Return the error about a row whose prediction overflows, with its largest number."""
+    numbers = {
+        feature.column: float(block[row : row + 1].columns[place][0])
+        for place, feature in enumerate(block.features)
+        if feature.kind in ("numeric", "count")
+    }
+    column = max(numbers, key=lambda name: abs(np.nan_to_num(numbers[name])), default="")
+    return TableError(
+        f"column {column!r} is {numbers.get(column, np.nan):g} in row {block.first + row + 1}, so far from the rows of "
+        "the fit that its prediction overflows float64: correct the cell, or leave out the row"
+    )
 
 
 class Predictor(ABC):
@@ -135,7 +150,14 @@ class Predictor(ABC):
 
     def predict(self, block: Block) -> FloatArray:
         """Return the probabilities of the classes, (n, k), or expected numbers, (n,)."""
-        scores = self.scores(block)
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                scores = self.scores(block)
+        except ScoreOverflowError as error:
+            raise _overflow(block, error.row) from None
+        lost = ~np.isfinite(scores.max(axis=1)) if self.task == "classes" else np.isinf(scores)
+        if lost.any():
+            raise _overflow(block, int(np.argmax(lost)))
         return to_probabilities(scores) if self.task == "classes" else scores
 
     def summary(self, level: float, notes: tuple[str, ...] = ()) -> Summary | TermSummary:

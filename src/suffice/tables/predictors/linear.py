@@ -213,7 +213,7 @@ class LinearPredictor(Predictor):
             return scorer.mean(self.design.scores(block, scorer.coef[None])[:, 0])
         if isinstance(scorer, Joint):
             matrix = self.design.encode(block)
-            found = scorer.read(engine_for(None, matrix), matrix, "joint") / scorer.temperature
+            found = scorer.read(engine_for(None, matrix), matrix, "log_posterior")
         else:
             assert isinstance(scorer, LinearScores)
             found = self.design.scores(block, scorer.coef) + scorer.intercept

@@ -290,8 +290,8 @@ class NaiveBayesPredictor(Predictor):
         return self
 
     def scores(self, block: Block) -> FloatArray:
-        """Return log p(x, y), (n, k), divided by the temperature."""
-        return np.asarray(self._inner.score(to_cells(block), "joint") / self._inner.joint_.temperature)
+        """Return log p(y | x), (n, k)."""
+        return self._inner.score(to_cells(block), "log_posterior")
 
     def effects(self, block: Block) -> Effects:
         """Return the contribution of each feature to the scores."""
