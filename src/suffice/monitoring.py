@@ -28,8 +28,9 @@ class Progress(NamedTuple):
     rows: int  #: rows of this pass: fewer than all where a solver starts from a sample
     seconds: float  #: since the fit started
     value: float
-    """The objective: the negative penalised log-likelihood, without constant terms. For ``Perceptron`` the mistakes of
-    the epoch, for ``NBLogisticRegression`` the duality gap, after the first reading of a stream NaN."""
+    """The objective: the negative penalised log-likelihood, without constant terms; of least squares J. For
+    ``Perceptron`` the mistakes of the epoch, for ``NBLogisticRegression`` the duality gap, after the first reading of a
+    stream NaN."""
     gradient_norm: float = math.nan  #: the largest entry of the gradient, divided by the weight of the rows
 
     def __str__(self) -> str:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from suffice import LinearRegression, LocallyWeightedRegression, LogisticRegression, Perceptron
-from suffice.solvers import BatchGradient, StochasticGradient
+from suffice import LinearRegression, LocallyWeightedRegression, LogisticRegression, Perceptron, Ridge
+from suffice.solvers import BatchGradient, DivergenceError, StochasticGradient
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,71 @@ def test_the_trace_has_the_size_of_each_step():
     classes = (y > 0.3).astype(int)
     newton = LogisticRegression(solver="newton", C=1.0).fit(x, classes).solution_.trace
     assert [step.step for step in newton[1:]] == [1.0] * (len(newton) - 1)
+
+
+def lines(targets: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(0)
+    x = random.normal(size=(60, 2))
+    y = 10 + x @ random.normal(size=(2, targets)) + random.normal(size=(60, targets))
+    return x, y if targets > 1 else y[:, 0]
+
+
+def cost(theta: np.ndarray, x: np.ndarray, y: np.ndarray, weight: np.ndarray | float = 1.0) -> float:
+    """Return J as MATH.md has it, summed over targets."""
+    errors = theta[0] + x @ theta[1:] - y.reshape(len(y), -1)
+    return 0.5 * float((np.broadcast_to(weight, len(y)) @ errors**2).sum())
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("solver", ["normal", "newton", "lbfgs", "batch", "stochastic", "auto"])
+def test_the_value_of_least_squares_is_j(solver):
+    for targets, weight in ((1, None), (1, np.arange(60) % 4 + 0.5), (2, None)):
+        (x, y), by = lines(targets), 1.0 if weight is None else weight
+        model = LinearRegression(solver=solver).fit(x, y, weight)
+        assert model.solution_.value == pytest.approx(cost(model.theta_, x, y, by), rel=1e-12)
+        steps = model.solution_.trace
+        if solver != "normal":
+            assert steps[0].value == pytest.approx(cost(np.zeros((3, targets)), x, y, by), rel=1e-9)
+        if solver != "stochastic":  # whose rows have their values before their own steps
+            for step in steps:
+                assert step.theta.shape == (3, targets)
+                assert step.value == pytest.approx(cost(step.theta, x, y, by), rel=1e-9)
+            assert steps[-1].value == model.solution_.value
+    stream = LinearRegression(solver=solver).fit(lambda: iter([(x[:35], y[:35]), (x[35:], y[35:])]))
+    assert stream.solution_.value == pytest.approx(cost(stream.theta_, x, y), rel=1e-12)
+    far = LinearRegression(solver=solver).fit(x, y + 1e8)
+    assert far.solution_.value == pytest.approx(cost(far.theta_, x, y + 1e8), rel=1e-5)
+
+
+def test_the_value_has_the_penalty():
+    x, y = lines()
+    for solver in ("normal", "newton"):
+        model = Ridge(2.0, solver=solver).fit(x, y)
+        wanted = cost(model.theta_, x, y) + float(model.coef_ @ model.coef_)
+        assert model.solution_.value == pytest.approx(wanted, rel=1e-12)
+        assert model.objective(x, y).value_gradient(model.theta_).value == pytest.approx(wanted, rel=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_values_of_stochastic_steps_are_costs_of_their_rows_before_them():
+    x, y = lines()
+    weight, costs, theta = np.arange(60) % 2 + 1.0, [], np.zeros((3, 1))
+    rule = StochasticGradient(step=0.1, decay=0.0, epochs=1, average=False, shuffle=False, trace_steps=True)
+    steps = LinearRegression(solver=rule).fit(x, y, weight).solution_.trace[1:]
+    for row, step in enumerate(steps):
+        costs.append(cost(theta, x[row : row + 1], y[row : row + 1], weight[row]))
+        assert step.value == pytest.approx(costs[-1], rel=1e-6)
+        theta = step.theta
+    online = LinearRegression(solver=StochasticGradient(step=0.1)).partial_fit(x, y, weight)
+    assert online.solution_.value == pytest.approx(sum(costs), rel=1e-9)
+
+
+def test_divergence_is_told_by_j_per_row():
+    x, y = lines()
+    start = cost(np.zeros((3, 1)), x, y) / 60
+    for solver in (BatchGradient(step=10.0), StochasticGradient(step=10.0)):
+        with pytest.raises(DivergenceError, match=f"the value per row rose from {start:.3g} to "):
+            LinearRegression(solver=solver).fit(x, y)
 
 
 def test_slow_batch_gradient_says_that_features_need_scaling():

@@ -289,7 +289,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
         try:
             for place in range(self._memory.targets):
                 solver = solver_of(self._method, self.tol or ITERATED_TO, self._most_steps, False, self.random_state)
-                likelihood = self._likelihood(laid.transform(partial(_of_target, place)), place)
+                likelihood = self._likelihood(laid.transform(partial(_of_target, place)), place, self._memory)
                 start = layout.inward(np.zeros_like(start))
                 inside = solver.minimise(likelihood, start)
                 found.append(layout.solution_outward(inside))
@@ -297,12 +297,8 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
         finally:
             if laid is not data:
                 laid.release()
-        slowest = max(found, key=lambda solution: solution.passes)
-        self._found = np.concatenate([solution.theta for solution in found], axis=1)
-        gradient = np.concatenate([solution.gradient for solution in found], axis=1)
-        value = sum(solution.value for solution in found)
-        self.solution_ = replace(slowest, theta=self._found, gradient=gradient, value=value)
-        self._solution = None
+        self.solution_ = _join_targets(found)
+        self._found, self._solution = self.solution_.theta, None
 
     def objective(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None) -> NegativeLogLikelihood:
         """Return what :meth:`fit` minimises over these rows, as a function of theta: J, to evaluate or to minimise.
@@ -315,16 +311,17 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
         Returns
         -------
         NegativeLogLikelihood
-            ``value_gradient(theta)`` and ``value_gradient_hessian(theta)`` are J and its derivatives at theta, (p, t),
-            without terms that do not depend on theta. A solver minimises it: ``Newton().minimise(objective, start)``.
+            ``value_gradient(theta)`` and ``value_gradient_hessian(theta)`` are J and its derivatives at theta, (p, 1):
+            ½ Σ (h(x) - y)², and the penalty. A solver minimises it: ``Newton().minimise(objective, start)``.
 
         Examples
         --------
         >>> from suffice import LinearRegression
         >>> X, y = [[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0]
         >>> objective = LinearRegression().fit(X, y).objective(X, y)
-        >>> objective.value_gradient(np.zeros((2, 1))).gradient.ravel()  # the sum of (h(x) - y) x
-        array([ -9., -13.])
+        >>> J = objective.value_gradient(np.zeros((2, 1)))
+        >>> J.value, J.gradient.ravel()  # half the sum of y², and the sum of (h(x) - y) x
+        (17.5, array([ -9., -13.]))
         """
         self._check_fitted()
         if self._memory.targets != 1:
@@ -337,11 +334,16 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
                 f"the objective of a fit with {what} is not least squares with a ridge alone: leave it out"
             )
         rows = copied._rows(X, y, sample_weight)
-        return copied._likelihood(EncodedDataset.of_batch(_of_target(0, rows, None), copied._engine))
+        data = EncodedDataset.of_batch(_of_target(0, rows, None), copied._engine)
+        return copied._likelihood(data, sums=sum_rows(engine_for(copied._engine, rows.x), rows).equations)
 
-    def _likelihood(self, data: EncodedDataset, place: int = 0) -> NegativeLogLikelihood:
-        """Return the penalised likelihood of the target at a place."""
-        return NegativeLogLikelihood(data, GAUSSIAN, self.fit_intercept, float(self._penalty().l2[place]))
+    def _likelihood(
+        self, data: EncodedDataset, place: int = 0, sums: NormalEquations | None = None
+    ) -> NegativeLogLikelihood:
+        """Return the objective of the target at a place; its value is J if the sums of the rows are given."""
+        l2 = float(self._penalty().l2[place])
+        squares = 0.0 if sums is None else float(sums.yy[place, place] + sums.total * sums.mean_y[place] ** 2)
+        return NegativeLogLikelihood(data, GAUSSIAN, self.fit_intercept, l2, constant=squares / 2)
 
     def _read_robust_covariance(self, data: EncodedDataset) -> None:
         """Estimate the robust covariance from the rows."""
@@ -909,8 +911,8 @@ class StreamedLeastSquares(LeastSquaresModel):
                 if not sums_suffice or (unsure and data.is_rereadable):
                     self._look_again(EncodedDataset.of_parts(batches, self._engine))
             self._warn_collinear()
-            if self._method == "normal":
-                self.solution_ = self._as_solution()
+            exact = self._as_solution()
+            self.solution_ = exact if self._method == "normal" else _with_value(self.solution_, exact.value)
             _ = self.coef_  # raises if the model cannot be estimated from the sums
         return self
 
@@ -941,11 +943,16 @@ class StreamedLeastSquares(LeastSquaresModel):
                 self._remember(self._memory + more, _changed(self._observations, observations, Observations.plus))
             if steps is not None:
                 self._pace = pace
-                self._step_through(batches.in_memory, steps, before, () if before is None else trace)
+                self._step_through(batches.in_memory, more, steps, before, () if before is None else trace)
         return self
 
     def _step_through(
-        self, rows: Batch, steps: StochasticGradient, before: FloatArray | None, trace: tuple[Step, ...]
+        self,
+        rows: Batch,
+        sums: NormalEquations,
+        steps: StochasticGradient,
+        before: FloatArray | None,
+        trace: tuple[Step, ...],
     ) -> None:
         """Make a stochastic gradient step for each row of a batch, in order, and add a line to the trace."""
         shape = rows.features + int(self.fit_intercept), self._memory.targets
@@ -953,7 +960,7 @@ class StreamedLeastSquares(LeastSquaresModel):
         pace = self._pace or Pace(float(steps.step or 0.0), steps.decay or 0.0, steps.power, steps.batch_rows)
         found = []
         for place in range(self._memory.targets):
-            likelihood = self._likelihood(EncodedDataset.of_batch(_of_target(place, rows), self._engine), place)
+            likelihood = self._likelihood(EncodedDataset.of_batch(_of_target(place, rows), self._engine), place, sums)
             likelihood = replace(likelihood, l2=likelihood.l2 * likelihood.weight / self._memory.weight)
             found.append(likelihood.epoch(np.array(theta[:, [place]]), None, pace))
             if not found[-1].finite:
@@ -1031,6 +1038,32 @@ class StreamedLeastSquares(LeastSquaresModel):
 def _of_target(place: int, rows: Batch, _: Engine | None = None) -> Batch:
     y = to_host(rows.y)
     return replace(rows, y=np.ascontiguousarray(y.reshape(len(y), -1)[:, place]))
+
+
+def _join_targets(found: list[Solution]) -> Solution:
+    """Return the solution of all targets, each found by itself; a step of the trace is that of each of them."""
+    if len(found) == 1:
+        return found[0]
+    slowest = max(found, key=lambda solution: (not solution.converged, solution.n_steps))
+    longest = max(found, key=lambda solution: solution.n_steps).trace
+    trace = []
+    for step in longest:
+        # Long traces drop some steps, and a target may have had fewer.
+        each = [max((s for s in one.trace if s.number <= step.number), key=lambda s: s.number) for one in found]
+        thetas = [one.theta for one in each if one.theta is not None]
+        whole = np.concatenate(thetas, axis=1) if len(thetas) == len(found) else None
+        value, norm = sum(one.value for one in each), float(np.max([one.gradient_norm for one in each]))
+        trace.append(step._replace(value=value, gradient_norm=norm, theta=whole))
+    theta, gradient = (np.concatenate([getattr(one, name) for one in found], axis=1) for name in ("theta", "gradient"))
+    value = sum(one.value for one in found)
+    return replace(slowest, theta=theta, gradient=gradient, value=value, trace=thin_trace(trace))
+
+
+def _with_value(solution: Solution, value: float) -> Solution:
+    """Return a solution with a value that was computed with more digits; the trace ends there."""
+    more = value - solution.value
+    trace = tuple(step._replace(value=step.value + more) for step in solution.trace)
+    return replace(solution, value=value, trace=trace)
 
 
 def _residuals(theta: FloatArray, intercept: bool, rows: Batch, engine: Engine) -> Batch:

@@ -176,12 +176,15 @@ def solve_normal_equations(
         rank = int(np.count_nonzero(coef)) if penalty.l1 > 0 else rank
     else:
         coef = factored.solve(xy)
+    mean = np.zeros(sums.targets)  # of the residuals
     if theta is None:
         theta = with_intercept(sums, coef) if intercept else coef
+    elif intercept:
+        mean = sums.mean_y - theta[0] - sums.mean_x @ coef
     if residual is not None:
         doubt = np.zeros(len(yy))
     else:
-        residual = residual_products(products, coef)
+        residual = residual_products(products, coef) + sums.total * np.outer(mean, mean)
         terms = np.sqrt(np.diagonal(yy)) + np.sqrt(np.maximum(np.diagonal(xx), 0.0)) @ np.abs(coef)
         doubt = ROUNDING * EPSILON * terms**2
     rows = sums.weight if rows is None else rows

@@ -59,6 +59,8 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
     """Whether every class has a column of theta, instead of one fixed at 0: the penalty is symmetric in the classes."""
     free: FloatArray | None = None  #: (p, t), 1 where theta is free and 0 where it is fixed; all free by default
     predictors: int = 1  #: t, the columns of theta
+    constant: float = 0.0
+    """What is added to the value: with half the sum of the squared targets, that of least squares is J."""
     shape: tuple[int, int] = field(init=False, repr=False, default=(0, 0))  #: of theta, (p, t)
     n_rows: int = field(init=False, repr=False, default=0)
     weight: float = field(init=False, repr=False, default=0.0)  #: of all rows
@@ -125,7 +127,7 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
         """Return value, gradient and, if requested, expected Hessian at theta: one pass over the rows."""
         pinned = self.pinned(theta) if self.symmetric else theta
         sums = self.data.sum(Curvature.over(response, pinned, self.intercept, hessian))
-        value, gradient, information = -sums.value, -sums.gradient, sums.hessian
+        value, gradient, information = self.constant - sums.value, -sums.gradient, sums.hessian
         if hessian:
             information = np.array(information)
         if self.symmetric:
@@ -149,7 +151,8 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
     def sample(self, count: int, strided: bool = False) -> NegativeLogLikelihood:
         """Return the objective of about ``count`` rows; see :meth:`EncodedDataset.sample`."""
         few = self.data.sample(count, strided)
-        return replace(self, data=few, l2=self.l2 * few.weight / self.weight)
+        share = few.weight / self.weight
+        return replace(self, data=few, l2=self.l2 * share, constant=self.constant * share)
 
     @property
     def has_slow_passes(self) -> bool:
@@ -168,6 +171,7 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
         descend = partial(_descend_batch, self.response, self.pinned(theta), self.intercept, order_seed, pace, shrink)
         descent: Descent | None = self.data.fold(descend, None)
         assert descent is not None
+        descent = descent._replace(log_likelihood=descent.log_likelihood - self.constant)
         if not self.symmetric:
             return descent
         # The symmetric penalty is applied after the epoch, in one step as long as all steps together.
@@ -180,13 +184,14 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
         assert rows is not None
         kernels: Any = self.data.engine_for_part(rows).kernels
         order = rows.start + shuffled(rows.rows, order_seed)
+        constants = half_squares(rows) if self.constant else np.zeros(len(rows.y))
         for number, first in enumerate(range(0, len(order), pace.rows)):
             chosen, here = order[first : first + pace.rows], replace(pace, first=pace.first + number)
             step: Descent = kernels.descend(
                 rows, self.response, theta, self.intercept, chosen, here, self.l2 / self.weight
             )
             theta = step.theta
-            yield step
+            yield step._replace(log_likelihood=step.log_likelihood - float(constants[chosen].sum()))
 
     def _has_dual(self) -> bool:
         rows = self.data.batch
@@ -276,6 +281,12 @@ class NegativeLogLikelihood(SampledObjective, SGDObjective, DualObjective, Colum
         strength = np.full((self.shape[0], 1), self.l2)
         strength[: int(self.intercept)] = 0.0
         return strength
+
+
+def half_squares(rows: Batch) -> FloatArray:
+    """Return half the weighted squared target of each row, (n,): J at theta = 0."""
+    squares = 0.5 * np.asarray(to_host(rows.y), dtype=np.float64) ** 2
+    return squares if rows.weight is None else squares * rows.weight
 
 
 def target_moments(y: Any, weight: FloatArray | None) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""Convergence of a solver: log-likelihood and gradient after each step."""
+"""Convergence of a solver: log-likelihood, or cost J of least squares, and gradient after each step."""
 
 from __future__ import annotations
 
@@ -16,40 +16,44 @@ if TYPE_CHECKING:
 
 
 class SolverTraceDisplay(Display):
-    """Log-likelihood and gradient norm after each step of a solver.
+    """Log-likelihood, or the cost J of least squares, and gradient norm after each step of a solver.
 
     Parameters
     ----------
     passes
         Passes over the rows up to each step, (s,); for EM, the number of the step.
-    log_likelihood
-        Log-likelihood after each step, (s,).
+    values
+        Log-likelihood or cost after each step, (s,).
     gradient_norm
         Largest gradient component per row after each step, (s,); None where it is not known.
     unit
         Unit of ``passes``.
+    is_cost
+        Whether the values are J = ½ Σ (h(x) - y)², with a penalty if the model has one, which the solver lowers.
 
     Examples
     --------
     >>> from suffice import LogisticRegression
     >>> model = LogisticRegression().fit([[0.5], [1.0], [1.5], [2.0]], [0, 1, 0, 1])
     >>> display = SolverTraceDisplay.from_estimator(model)
-    >>> bool(display.log_likelihood[-1] >= display.log_likelihood[0])
-    True
+    >>> bool(display.values[-1] >= display.values[0]), display.is_cost
+    (True, False)
     """
 
     def __init__(
         self,
         passes: npt.ArrayLike,
-        log_likelihood: npt.ArrayLike,
+        values: npt.ArrayLike,
         gradient_norm: npt.ArrayLike | None = None,
         *,
         unit: str = "passes over the rows",
+        is_cost: bool = False,
     ) -> None:
         self.passes = np.asarray(passes, dtype=np.float64)
-        self.log_likelihood = self._validate_steps("log_likelihood", log_likelihood)
+        self.values = self._validate_steps("values", values)
         self.gradient_norm = None if gradient_norm is None else self._validate_steps("gradient_norm", gradient_norm)
         self.unit = unit
+        self.is_cost = is_cost
 
     def _validate_steps(self, name: str, values: npt.ArrayLike) -> FloatArray:
         array = np.asarray(values, dtype=np.float64)
@@ -70,13 +74,17 @@ class SolverTraceDisplay(Display):
         ax
             Axes to draw on.
         """
+        from suffice.discriminative.least_squares import LeastSquaresModel
+
         steps = getattr(getattr(model, "solution_", None), "trace", ())
         if len(steps) > 1:
-            likelihoods = [-step.value for step in steps]
-            return cls([step.passes for step in steps], likelihoods, [step.gradient_norm for step in steps]).plot(ax)
-        values = getattr(model, "em_trace_", ())
-        if len(values):
-            return cls(np.arange(1, len(values) + 1), values, unit="EM steps").plot(ax)
+            passes, norms = [step.passes for step in steps], [step.gradient_norm for step in steps]
+            is_cost = isinstance(model, LeastSquaresModel)
+            values = [step.value if is_cost else -step.value for step in steps]
+            return cls(passes, values, norms, is_cost=is_cost).plot(ax)
+        likelihoods = getattr(model, "em_trace_", ())
+        if len(likelihoods):
+            return cls(np.arange(1, len(likelihoods) + 1), likelihoods, unit="EM steps").plot(ax)
         name = type(model).__name__
         if hasattr(model, "mistakes_"):
             raise ValueError(f"{name} maximises no likelihood: trace_ and mistakes_ have its epochs")
@@ -93,7 +101,7 @@ class SolverTraceDisplay(Display):
     def _draw(self) -> None:
         from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-        panels = [(self.axes_[0], self.log_likelihood, "log-likelihood")]
+        panels = [(self.axes_[0], self.values, "J(θ)" if self.is_cost else "log-likelihood")]
         if self.gradient_norm is not None:
             panels.append((self.axes_[1], self.gradient_norm, "largest gradient per row"))
             set_axes_title(self.axes_[1], "Gradient")
@@ -102,8 +110,11 @@ class SolverTraceDisplay(Display):
             ax.plot(self.passes, values, color=class_colour(index), marker=marker, markersize=4, linewidth=1.8)
             ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
             label_axes(ax, self.unit if ax is self.axes_[-1] else "", label)
-        gain = format_number(float(self.log_likelihood[-1] - self.log_likelihood[0]))
-        self._set_title(f"Convergence: {len(self.passes)} steps raise the log-likelihood by {gain}")
+        first, last = float(self.values[0]), float(self.values[-1])
+        gain = f"raise the log-likelihood by {format_number(last - first)}"
+        if self.is_cost:
+            gain = f"lower J from {format_number(first)} to {format_number(last)}"
+        self._set_title(f"Convergence: {len(self.passes)} steps {gain}")
         self.axes_[0].yaxis.set_major_locator(MaxNLocator(5))
         self.axes_[0].yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_number(value)))
         if self.gradient_norm is not None and (self.gradient_norm > 0).any():

@@ -21,23 +21,25 @@ def solver_section(data: ReportData) -> Section | None:
     if solution is None or len(steps) < 2:
         return None
     outcome = "converged" if solution.converged else "did not converge"
-    caption = "Log-likelihood and largest gradient component per row after each step; the gradient is 0 at the optimum."
+    display = SolverTraceDisplay.from_estimator(data.model.estimator_)
+    what = "Cost J(θ)" if display.is_cost else "Log-likelihood"
+    caption = f"{what} and largest gradient component per row after each step; the gradient is 0 at the optimum."
     content = {
-        "figure": make_figure(SolverTraceDisplay.from_estimator(data.model.estimator_), caption),
+        "figure": make_figure(display, caption),
         "introduction": [f"The solver {outcome} after {format_count(len(steps), 'step')}: {solution.reason}."],
-        "table": _steps_table(steps),
+        "table": _steps_table(steps, display),
     }
     return Section("solver", "Convergence", "figure_and_table", content)
 
 
-def _steps_table(steps: Sequence[Step]) -> Table:
+def _steps_table(steps: Sequence[Step], display: SolverTraceDisplay) -> Table:
     half = _MAX_STEPS // 2
     shown = range(len(steps)) if len(steps) <= _MAX_STEPS else [*range(half), *range(len(steps) - half, len(steps))]
     rows = [
         (
             f"{index + 1}",
             format_value(steps[index].passes),
-            f"{-steps[index].value:,.2f}".replace("-", "−"),
+            f"{display.values[index]:,.2f}".replace("-", "−"),
             f"{steps[index].gradient_norm:.1e}".replace("-", "−"),
         )
         for index in shown
@@ -45,7 +47,7 @@ def _steps_table(steps: Sequence[Step]) -> Table:
     columns = [
         Column("step"),
         Column("passes", "number"),
-        Column("log-likelihood", "number"),
+        Column("J(θ)" if display.is_cost else "log-likelihood", "number"),
         Column("gradient", "number"),
     ]
     return Table("Steps of the solver", columns, rows, compact=True)

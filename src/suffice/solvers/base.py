@@ -118,6 +118,11 @@ class Objective(Protocol):
         return 1.0
 
     @property
+    def constant(self) -> float:
+        """The part of the value that does not depend on theta; rounding and tolerances are relative to the rest."""
+        return 0.0
+
+    @property
     def n_rows(self) -> int:
         """The number of rows of one pass."""
         return 1
@@ -250,7 +255,9 @@ class Step(NamedTuple):
     """One line of a trace: a theta, and the objective there."""
 
     passes: float  #: passes over the rows so far; a part of the rows counts as its share
-    value: float  #: the objective at theta: for a model minus its penalised log-likelihood, without constant terms
+    value: float
+    """The objective at theta, with the penalty: of least squares J = ½ Σ (h(x) - y)², of other models minus the
+    log-likelihood without constant terms."""
     gradient_norm: float  #: the largest entry of the gradient, divided by the weight of the rows; NaN if unknown
     seconds: float  #: since the solver was started
     theta: FloatArray | None = None  #: (p, t); None if a long trace dropped it
@@ -425,13 +432,14 @@ class Convergence:
     weight: float
     unit: float  #: the scale of one row's value: :attr:`Objective.unit`
     parameters: int = 1
+    constant: float = 0.0  #: of the value: :attr:`Objective.constant`
     _least: float = math.inf  # the smallest decrement so far
     _idle: int = 0  # steps since then
 
     @classmethod
     def of(cls, objective: Objective, tol: float, parameters: int) -> Convergence:
         """Return the tests for an objective with this number of parameters."""
-        return cls(tol, objective.weight, objective.unit, parameters)
+        return cls(tol, objective.weight, objective.unit, parameters, objective.constant)
 
     @property
     def goal(self) -> float:
@@ -452,7 +460,8 @@ class Convergence:
 
     def slack(self, value: float) -> float:
         """Return the rounding error of a difference of values."""
-        return ROUNDING * (abs(value) + 0.01 * self.weight * self.unit)  # terms of a value near zero may be larger
+        size = abs(value - self.constant) + 0.01 * self.weight * self.unit  # terms of a value near zero may be larger
+        return ROUNDING * size
 
     def decreases(self, value: float, before: float, predicted: float) -> bool:
         """Whether a value decreased by a sufficient part of the predicted decrease, or is equal up to rounding."""

@@ -69,6 +69,7 @@ class BatchGradient(NamedParameters):
         scale = GradientScale(objective, theta, trace)
         step = self.step or 1 / largest_eigenvalue(objective, theta, gradient, trace, scale)
         norm, converged, spread = scale.norm(gradient), False, trace.weight * objective.unit
+        fixed = objective.constant
         for number in range(self.max_iter):
             if norm <= aim:
                 converged = is_near(objective, theta, gradient, self.tol, trace)
@@ -78,14 +79,16 @@ class BatchGradient(NamedParameters):
             size = step / (1 + self.decay * number) ** self.power
             along = -size / trace.weight * gradient
             next_value, next_gradient = objective.value_gradient(theta + along)
-            if self.step is None and not _falls(value, next_value, -float(np.sum(along * gradient)), spread):
+            if self.step is None and not _falls(
+                value - fixed, next_value - fixed, -float(np.sum(along * gradient)), spread
+            ):
                 step /= 2
                 trace.passes += 1
                 continue
             theta, value, gradient = theta + along, next_value, next_gradient
             trace.add(theta, value, gradient, step=size)
             norm = scale.norm(gradient)
-            if not np.isfinite(theta).all() or is_far_above(value, at_start, spread):
+            if not np.isfinite(theta).all() or is_far_above(value - fixed, at_start - fixed, spread):
                 shorter = replace(self, step=None, max_iter=50)._descend(objective, start)[1]
                 raise diverged(step, f"after {number + 1} steps", at_start, value, trace.weight, shorter)
         converged = converged or (norm <= aim and is_near(objective, theta, gradient, self.tol, trace))

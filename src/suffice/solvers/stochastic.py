@@ -105,7 +105,7 @@ class StochasticGradient(NamedParameters):
         check, wait, before = 1, 1, math.inf
         for epoch in range(1, self.epochs + 1):
             value = run.epoch(epoch)
-            if before - value <= self.tol * abs(before) and check <= epoch < self.epochs:
+            if before - value <= self.tol * abs(before - objective.constant) and check <= epoch < self.epochs:
                 run.evaluate()
                 if run.has_converged():
                     break
@@ -230,7 +230,9 @@ class _Run:
 
         The scale of the noise is that of the targets, by the rows' slopes at the start.
         """
-        weight, start, unit = self._trace.weight, self._first.value, self._objective.unit
+        fixed = self._objective.constant
+        weight, start, unit = self._trace.weight, self._first.value - fixed, self._objective.unit
+        value -= fixed
         if not is_far_above(value, start, weight * unit):
             return False
         still = self._try(replace(self._pace, step=1e-300, decay=0.0), None, self._start)
