@@ -93,7 +93,7 @@ def test_page_has_plain_words(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_names_of_the_package_on_a_page_are_there(page: Path) -> None:
-    if page.name == "CHANGELOG.md":  # names of earlier versions
+    if page.name in ("CHANGELOG.md", "changelog-0.1.md"):  # names of earlier versions
         return
     for path in set(re.findall(r"`(suffice(?:\.[A-Za-z_]\w*)+)", page.read_text(encoding="utf-8"))):
         pkgutil.resolve_name(path)
