@@ -26,7 +26,7 @@ from scipy import sparse
 
 import suffice
 import suffice.text
-from suffice import NBLogisticRegression, TableModel
+from suffice import AdditiveClassifier, AdditiveRegressor, NBLogisticRegression, TableModel
 from suffice.additive import AdditiveSolution
 from suffice.discriminative.least_squares import LeastSquaresModel
 from suffice.kernels import Batch, Expression, Relation, SqlEngine
@@ -717,6 +717,30 @@ def test_the_same_rows_in_another_form_have_the_same_answers(entry: Entry, law: 
             law.check(entry)
     else:
         law.check(entry)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "entry",
+    [
+        pytest.param(each, id=each.name)
+        for each in ENTRIES
+        if isinstance(each.make(), AdditiveClassifier | AdditiveRegressor | TableModel)
+        and each.x in ("numbers", "cells")
+    ],
+)
+def test_the_order_of_more_rows_than_are_sampled_does_not_matter(entry: Entry) -> None:
+    random, count = np.random.default_rng(7), 60_000
+    data = drawn(entry.name)
+    data = data.take(np.resize(np.arange(len(data)), count))
+    if isinstance(data.x, pd.DataFrame):
+        floats = data.x.select_dtypes("float").items()
+        data = replace(data, x=data.x.assign(**{name: each + 0.4 * random.normal(size=count) for name, each in floats}))
+    else:
+        data = replace(data, x=data.x + 0.4 * random.normal(size=data.x.shape))
+    few = data.take(np.arange(500))
+    one, two = (answers(learn(entry, each), few) for each in (data, data.take(random.permutation(count))))
+    assert_same(two, one, 1e-8)
 
 
 def test_every_public_estimator_has_an_entry() -> None:
