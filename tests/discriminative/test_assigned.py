@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression as Reference
 
 import suffice
@@ -158,3 +159,42 @@ def test_beta_regression_keeps_its_precision() -> None:
     x, y = rows(next(case for case in CASES if case.name == "beta"))
     model = GLM("beta").fit(x, y)
     np.testing.assert_array_equal(model.theta_, model.solution_.theta)
+
+
+@pytest.mark.parametrize("kind", [LogisticRegression, suffice.SoftmaxRegression, Perceptron])
+def test_an_unfitted_classifier_predicts_from_assigned_coefficients(kind: Any) -> None:
+    x = np.random.default_rng(0).normal(size=(20, 2))
+    model, reference = kind(), Reference()
+    for each in (model, reference):
+        each.coef_, each.intercept_ = np.array([[1.0, 2.0], [0.0, 1.0], [2.0, 0.0]]), np.array([0.5, 0.0, 1.0])
+        each.classes_ = np.array(["ash", "elm", "oak"])
+    np.testing.assert_array_equal(model.predict(x), reference.predict(x))
+    if hasattr(model, "predict_proba"):
+        np.testing.assert_allclose(model.predict_proba(x), reference.predict_proba(x))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(x), model.predict(x))
+    with pytest.raises(ValueError, match="X has 3 features"):
+        model.predict(np.ones((1, 3)))
+
+
+@pytest.mark.parametrize("kind", [LinearRegression, Ridge, suffice.Lasso, suffice.PoissonRegressor])
+def test_an_unfitted_regression_predicts_from_assigned_coefficients(kind: Any, tmp_path: Path) -> None:
+    x = np.random.default_rng(0).normal(size=(20, 2))
+    model = kind()
+    model.coef_, model.intercept_ = np.array([0.5, -0.25]), 0.125
+    z = x @ [0.5, -0.25] + 0.125
+    np.testing.assert_allclose(model.predict(x), np.exp(z) if kind is suffice.PoissonRegressor else z)
+    for ask in (model.summary, model.confint, lambda: model.save(tmp_path / "model")):
+        with pytest.raises(NotFittedError, match="were assigned, and it was never fitted to rows"):
+            ask()
+    y = np.abs(z)
+    np.testing.assert_allclose(model.fit(x, y).coef_, kind().fit(x, y).coef_)
+
+
+def test_what_is_missing_beside_assigned_coefficients_is_named() -> None:
+    model = LogisticRegression()
+    model.coef_ = np.ones((1, 2))
+    with pytest.raises(ValueError, match="coef_ was assigned without classes_"):
+        model.predict(np.ones((1, 2)))
+    model.classes_ = np.array([0, 1])
+    with pytest.raises(ValueError, match="coef_ was assigned without intercept_"):
+        model.predict(np.ones((1, 2)))

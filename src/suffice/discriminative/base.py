@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from suffice import solvers, validation
@@ -79,11 +79,20 @@ class LinearPredictor(PenalisedModel, Stored, BaseEstimator):  # type: ignore[mi
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
+        if "n_features_in_" not in vars(self):
+            self._adopt()
+
+    def _adopt(self) -> None:
+        """Set what a fit would have set for coefficients that were assigned to an unfitted model."""
+        if not hasattr(self, "intercept_"):
+            raise ValueError("coef_ was assigned without intercept_: assign intercept_ too, 0.0 for none")
+        self.n_features_in_ = int(np.shape(self.coef_)[-1])
 
     def _linear(self, theta: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Return coefficients, (t, d), and intercepts, (t,): those of a theta, or the current attributes."""
         if theta is not None:
             return split_theta(theta, bool(self._params.fit_intercept))
+        self._check_fitted()
         coef = np.atleast_2d(np.ascontiguousarray(self.coef_, dtype=np.float64))
         intercept = np.asarray(self.intercept_, dtype=np.float64).ravel()
         if coef.ndim != 2 or coef.shape[1] != self.n_features_in_ or len(intercept) not in (1, len(coef)):
@@ -125,8 +134,19 @@ class LinearPredictor(PenalisedModel, Stored, BaseEstimator):  # type: ignore[mi
     def _fitted_theta(self) -> FloatArray:
         """Return theta as it was learned, (p, t)."""
 
+    _learned: ClassVar[str] = "solution_"  # an attribute that a fit sets, and an assignment of coefficients does not
+
+    def _check_learned(self, what: str) -> None:
+        """Raise if coefficients were assigned to a model that was never fitted."""
+        if not hasattr(self, self._learned):
+            raise NotFittedError(
+                f"the coefficients of this {type(self).__name__} were assigned, and it was never fitted to rows: "
+                f"{what} needs a fit"
+            )
+
     def _check_unassigned(self, what: str) -> None:
         """Raise if coefficients were changed after the fit: the result would not be that of the fit."""
+        self._check_learned(what)
         if self._is_assigned(self._fitted_theta()):
             raise ValueError(
                 f"coef_ or intercept_ was changed after the fit: {what} would not be that of these coefficients; fit "
@@ -149,7 +169,7 @@ class LinearPredictor(PenalisedModel, Stored, BaseEstimator):  # type: ignore[mi
 
     def _not_estimable(self, x: Any) -> npt.NDArray[np.bool_]:
         """Whether the predictors of rows, (n,), change with theta along directions that change no row of the fit."""
-        null = self.null_directions()
+        null = self.null_directions() if hasattr(self, self._learned) else None  # assigned: all are estimable
         if null is None or not len(null):
             return np.zeros(x.shape[0], dtype=bool)
         return depend_on(null, x, bool(self._params.fit_intercept))
@@ -332,6 +352,13 @@ class ScoredClasses(ClassifierInPartsMixin, LinearPredictor):
         """Set the classes."""
         self._labels = labels
         self._two = len(labels.names) <= 2 and self._one_predictor_of_two
+
+    def _adopt(self) -> None:
+        if not hasattr(self, "classes_"):
+            raise ValueError("coef_ was assigned without classes_: assign classes_ too, such as np.array([0, 1])")
+        super()._adopt()
+        self.classes_ = np.asarray(self.classes_)
+        self._set_labels(validation.announced_classes(self.classes_))
 
     def class_coefficients(self) -> tuple[FloatArray, FloatArray]:
         """Return coefficients, (k, d), and intercepts, (k,), of every class; 0 for the first of two."""

@@ -115,6 +115,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
     _solution: LeastSquares | None = None  # the last solution
     _null: FloatArray | None = None  # (k, p), directions of theta that change no row, computed from it
     _pace: Pace | None = None  # of the next batch, by stochastic gradient
+    _learned = "_memory"
     _coef: Any = None  # coef_ and intercept_, as set by the fit or assigned
     _intercept: Any = None
 
@@ -378,7 +379,13 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether the model can predict: not if all its rows were forgotten."""
-        return "_memory" in vars(self) and self._memory.total > 0
+        if "_memory" in vars(self):
+            return self._memory.total > 0
+        return self._coef is not None  # assigned
+
+    def _adopt(self) -> None:
+        super()._adopt()
+        self._one_target = np.ndim(self.coef_) == 1
 
     def _remember(self, statistics: NormalEquations, observations: Observations | None) -> None:
         self._memory, self._observations = statistics, observations
@@ -423,6 +430,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
         """Return the solution of the normal equations, computed once."""
         if self._solution is None:
             self._check_fitted()
+            self._check_learned("an estimate")
             params = self._params
             known = known_dispersion(params.dispersion)
             self._solution = solve_normal_equations(
@@ -497,6 +505,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
     def statistics_(self) -> NormalEquations:
         """The normal equations, from which the model is estimated."""
         self._check_fitted()
+        self._check_learned("a sum")
         return self._memory
 
     @property
@@ -519,20 +528,26 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
 
     @coef_.setter
     def coef_(self, value: Any) -> None:
-        _ = self.coef_  # both are set, or none
+        self._read_both()
         self._coef = value
 
     @property
     def intercept_(self) -> float | FloatArray:
         """The intercept, or one per target, (t,)."""
-        _ = self.coef_
+        if self._intercept is None:
+            _ = self.coef_
         intercept: float | FloatArray = self._intercept
         return intercept
 
     @intercept_.setter
     def intercept_(self, value: Any) -> None:
-        _ = self.coef_
+        self._read_both()
         self._intercept = value
+
+    def _read_both(self) -> None:
+        """Read coefficients and intercept from the sums, if there are any, before one of them is assigned."""
+        if "_memory" in vars(self):
+            _ = self.coef_
 
     @property
     def rank_(self) -> int:

@@ -407,6 +407,9 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
 
     def _labels_checked(self) -> Labels:
         check_is_fitted(self, "classes_")
+        if "_labels" not in vars(self):  # coefficients and classes were assigned to an unfitted model
+            self._labels = validation.announced_classes(self.classes_)
+            self.n_features_in_ = int(np.shape(self.coef_)[-1])
         return self._labels
 
     def _scores(self, X: Any, reading: Reading) -> Any:

@@ -1068,6 +1068,7 @@ class Regression(LinearPredictor):
 
     def _contents(self) -> Contents:
         self._check_fitted()
+        self._check_learned("a file")
         arrays = self._progress_arrays()
         if self._null is not None:
             arrays["null"] = self._null
