@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from suffice.typing import VectorLike
 
+#: Variance inflation is unknown if the correlations of the coefficients have a smaller eigenvalue.
+LEAST_EIGENVALUE = 1e-13
 #: Most rows listed in a text.
 LISTED = 5
 
@@ -324,6 +326,8 @@ def variance_inflation(
     correlation = np.where(np.isfinite(matrix), matrix, 0.0) / scale / scale[:, None]
     correlation[~known, ~known] = 1.0
     _, whole = np.linalg.slogdet(correlation)
+    # Below rounding, determinants of nearly collinear columns have no digit.
+    is_known = not len(names) or np.linalg.eigvalsh(correlation)[0] > LEAST_EIGENVALUE
     factors, widths = [], []
     for term, columns in terms.items():
         members = [columns] if isinstance(columns, str) else list(columns)
@@ -333,11 +337,12 @@ def variance_inflation(
         places = np.array([names.index(name) for name in members], dtype=np.intp)
         others = np.setdiff1d(np.arange(len(names)), places)
         own, rest = (np.linalg.slogdet(correlation[np.ix_(some, some)])[1] for some in (places, others))
-        factors.append(np.exp(own + rest - whole) if known[places].all() else np.nan)
+        factors.append(np.exp(own + rest - whole) if is_known and known[places].all() else np.nan)
         widths.append(len(places))
     roots = np.array(factors) ** (1 / (2 * np.array(widths, dtype=np.float64)))
     found = {"vif": factors, "df": widths, "vif^(1/(2 df))": roots}
-    return ResultTable("Variance inflation factors", tuple(terms), found)
+    notes = () if is_known else ("the columns are nearly collinear: variance inflation has no correct digit",)
+    return ResultTable("Variance inflation factors", tuple(terms), found, notes)
 
 
 def with_rows_without_weight(found: Diagnostics, sample_weight: VectorLike) -> Diagnostics:
