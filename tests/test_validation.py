@@ -473,3 +473,10 @@ def test_targets_of_any_array_library_are_those_of_numpy(model: Any, weight: Any
     for targets in (y, y.astype(bool), y.astype(np.uint8)):
         found = clone(model).fit(xp.asarray(x), xp.asarray(targets), None if weight is None else xp.asarray(weight))
         np.testing.assert_allclose(found.coef_, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("model", [suffice.GDA(), suffice.GDA("full"), suffice.LinearRegression()])
+def test_weights_that_underflow_are_not_said_to_overflow(model: Any) -> None:
+    x = np.random.default_rng(0).normal(size=(12, 2))
+    with pytest.raises(OverflowError, match=r"the weights underflow float64: .*; rescale the weights"):
+        clone(model).fit(1e-120 * x, np.arange(12) % 2, sample_weight=np.full(12, 1e-320))

@@ -331,6 +331,11 @@ def check_overflow(weights: npt.ArrayLike, *sums: npt.NDArray[np.float64], featu
     overflowed = [column for each in sums for column in np.argwhere(~np.isfinite(each))[:, -1].tolist()]
     if not overflowed:
         return
+    known = np.asarray(weights, dtype=np.float64)
+    if ((known > 0) & (known < _LEAST)).any():  # the inverse of such a weight is inf
+        raise OverflowError(
+            f"the weights underflow float64: those of a class sum to {known[known > 0].min():g}; rescale the weights"
+        )
     column = min(overflowed)
     if features is None or column < features:
         raise errors.feature_overflow(column)
