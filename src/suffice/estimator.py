@@ -19,7 +19,16 @@ from sklearn.utils.validation import check_is_fitted
 
 import suffice
 from suffice import monitoring, validation
-from suffice.data.dataset import Dataset, Piece, dataset_in_parts, model_for_parts, open_location, text_columns
+from suffice.data.dataset import (
+    Dataset,
+    Piece,
+    as_dataset,
+    dataset_in_parts,
+    model_for_parts,
+    open_location,
+    take_named_columns,
+    text_columns,
+)
 from suffice.data.frames import select_columns
 from suffice.families import Family
 from suffice.families.response import NAMED, PARAMETRIC
@@ -574,9 +583,15 @@ def accuracy_in_parts(model: Any, data: Dataset) -> float:
 def scored_dataset(
     model: Any, X: MatrixLike, y: VectorLike, sample_weight: VectorLike, **others: Any
 ) -> Dataset | None:
-    """Return rows in parts for the score of a fitted model, and their other entries; None for rows in memory."""
+    """Return rows in parts for the score of a fitted model, and their other entries; None for rows in memory.
+
+    Rows of a data frame whose columns are given by name are returned, too.
+    """
     X = X if getattr(model, "_reads_one_text", False) else open_location(X)
-    data = dataset_in_parts(X, y=y, sample_weight=sample_weight, **others)
+    columns = {"y": y, "sample_weight": sample_weight, **others}
+    data = dataset_in_parts(X, **columns)
+    if data is None and take_named_columns(X, columns)[0] is not X:
+        data = as_dataset(X, **columns)
     if data is not None:
         check_is_fitted(model)
         names = getattr(model, "feature_names_in_", None)

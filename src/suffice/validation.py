@@ -158,7 +158,7 @@ def one_dimension_error(x: object) -> ValueError | None:
         return ValueError("X is a dictionary, and must be a table, (n, d): pandas.DataFrame(X) for one of columns")
     try:
         array = np.asarray(x)
-    except ValueError:  # of lists of several lengths
+    except (TypeError, ValueError):  # of lists of several lengths, of a table whose columns have no common type
         return None
     if array.ndim > 1 or array.dtype.kind not in "biuf":
         return None
@@ -170,19 +170,27 @@ def one_dimension_error(x: object) -> ValueError | None:
     )
 
 
+def _dates_error(model: Any, name: str, kind: str) -> ValueError:
+    return ValueError(
+        f"column {name!r} of X has dates or times ({kind}): {type(model).__name__} needs numbers; convert the column "
+        "to numbers, such as days, or drop it"
+    )
+
+
 def _no_number(model: Any, x: Any) -> ValueError | None:
     """Return the error for the first string, date or complex number in X; None if there is none."""
     frame = data_frame(x)
     names = [] if frame is None else [str(name) for name in frame.columns]
     for name, kind in {} if frame is None else frame.schema.items():
         if kind.is_temporal():
-            return ValueError(
-                f"column {name!r} of X has dates or times ({kind}): {type(model).__name__} needs numbers; convert the "
-                "column to numbers, such as days, or drop it"
-            )
+            return _dates_error(model, name, str(kind))
     cells = x.to_numpy() if hasattr(x, "to_numpy") else np.asarray(x)
     if cells.ndim != 2:
         return None
+    for place, name in enumerate(names if cells.dtype.kind == "O" else ()):  # dates as Spark brings them
+        dates = [kind.__name__ for kind in {*map(type, cells[:, place])} if _is_date(kind)]
+        if dates:
+            return _dates_error(model, name, dates[0])
     try:
         check_no_dates("X", cells)
     except ValueError as error:

@@ -157,3 +157,23 @@ def test_a_pipe_that_nobody_reads(nb: Path, houses: Path, words: tuple[str, ...]
     ran = process(*given, stdout=theirs, stderr=subprocess.PIPE, capture_output=False)
     os.close(theirs)
     assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("words", [("predict", "MODEL", "TABLE"), ("info", "MODEL")], ids=" ".join)
+def test_a_closed_standard_output_is_named(nb: Path, houses: Path, words: tuple[str, ...]) -> None:
+    given = [str({"MODEL": nb, "TABLE": houses}.get(word, word)) for word in words]
+    command = [*COMMAND, *given]
+    ran = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *command], capture_output=True, check=False)
+    assert (ran.returncode, ran.stderr) == (2, b"error: standard output is closed\n")
+
+
+def test_an_output_that_lacks_characters_shows_their_codes(tmp_path: Path) -> None:
+    cells = "".join(f"{row * 7 % 31}.5,{'yes' if row % 2 else 'no'} €\n" for row in range(60))
+    (tmp_path / "t.csv").write_text("größe,y\n" + cells, encoding="utf-8")
+    model = tmp_path / "m.suffice"
+    given = ["fit", str(tmp_path / "t.csv"), "-t", "y", "-m", "nb", "-o", str(model)]
+    ran = process(*given, env={**os.environ, "PYTHONIOENCODING": "latin-1"})
+    assert ran.returncode == 0
+    assert b"gr\xf6\xdfe" in ran.stdout
+    assert rb"yes \u20ac" in ran.stdout
+    assert model.exists()

@@ -371,3 +371,9 @@ def test_where_no_model_can_be_fitted_the_first_says_why() -> None:
     table = pd.DataFrame({"a": np.random.default_rng(0).normal(size=40), "y": np.arange(40) * 1e306})
     with np.errstate(all="ignore"), pytest.raises(TableError, match=r"no model can be fitted to these rows \(\w+: "):
         suffice.fit(table, "y", task="counts")
+
+
+@pytest.mark.parametrize("model", [None, 1, suffice.GaussianNB()], ids=["None", "number", "estimator"])
+def test_a_model_that_is_no_name_is_refused(model: Any) -> None:
+    with pytest.raises(TypeError, match=r"model must be 'auto' or the name of a model"):
+        suffice.fit({"x": [1.0]}, "x", model=model)

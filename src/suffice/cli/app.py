@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -68,13 +69,29 @@ class Commands(LazyGroup):
 
     names, package = COMMANDS, "suffice.cli"
 
+    def resolve_command(self, context: click.Context, args: list[str]) -> Any:
+        """Return the command; with a closed standard output, only ``mail`` runs: a mail filter handles that."""
+        if sys.stdout is None and args[:1] != ["mail"]:
+            raise click.ClickException("standard output is closed")
+        return super().resolve_command(context, args)
+
     def invoke(self, context: click.Context) -> Any:
         """Run a command. A reader that closes the pipe early, such as ``head``, is no error."""
+        prepare_streams()
         try:
             return super().invoke(context)
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise click.exceptions.Exit(0) from None
+
+
+def prepare_streams() -> None:
+    """Replace a closed standard error, and let both streams write what their encoding lacks: no output is refused."""
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def check_command(args: list[str], known: Iterable[str], context: click.Context) -> None:

@@ -346,6 +346,7 @@ def as_dataset(X: Any, **columns: Any) -> Dataset:
         found = dataset_in_parts(table, **columns)
     if found is not None:
         return found
+    X, columns = take_named_columns(X, columns)
     piece = {"X": X, **{name: value for name, value in columns.items() if value is not None}}
     sized = {name: value for name, value in piece.items() if _has_rows(value)}
     if "X" in sized:
@@ -353,6 +354,23 @@ def as_dataset(X: Any, **columns: Any) -> Dataset:
             raise no_rows()
         check_lengths(sized)
     return ArrayDataset(piece)
+
+
+def take_named_columns(X: Any, columns: Piece) -> tuple[Any, Piece]:
+    """Return a data frame in memory without the columns that are given by name, and what belongs to its rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X, given = take_named_columns(pd.DataFrame({"x": [1.0], "sold": [True]}), {"y": "sold", "sample_weight": None})
+    >>> X.columns.tolist(), given["y"].tolist()
+    (['x'], [True])
+    """
+    named: dict[str, str | list[str]] = {name: value for name, value in columns.items() if isinstance(value, str)}
+    if not named or data_frame(X) is None:
+        return X, columns
+    piece = columns_of_piece(X, {}, named)
+    return piece.pop("X"), {**columns, **piece}
 
 
 def _has_rows(value: Any) -> bool:

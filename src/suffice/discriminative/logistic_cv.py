@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from suffice import validation
-from suffice.data.dataset import dataset_in_parts, open_location
+from suffice.data.dataset import dataset_in_parts, open_location, take_named_columns
 from suffice.data.refusals import refused_in_parts
 from suffice.discriminative.logistic import LogisticRegression
 from suffice.discriminative.summary import Summary
@@ -136,6 +136,8 @@ class LogisticRegressionCV(FittedRepr, NamedParameters, ClassifierMixin, Stored,
         """
         if dataset_in_parts(open_location(X), y=y, sample_weight=sample_weight) is not None:
             raise refused_in_parts("rows in memory", type(self).__name__, X)
+        X, own = take_named_columns(X, {"y": y, "sample_weight": sample_weight})
+        y, sample_weight = own["y"], own["sample_weight"]
         Cs, ratios = self._grid()
         rows = validation.features(self, X, reset=True)
         labels = validation.targets(y, rows.shape[0])

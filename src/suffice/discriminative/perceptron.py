@@ -290,6 +290,7 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
                 classes = list(partitioned.find_classes(data))
             partitioned.learn_in_order(self, data, partial(_learn_part, classes))
             return self
+        X, y, sample_weight = (data.in_memory.get(name) for name in ("X", "y", "sample_weight"))
         x = validation.features(self, X, reset=first)
         column = validation.targets(y, x.shape[0])
         announced = None if classes is None else validation.announced_classes(classes)

@@ -676,8 +676,10 @@ class Regression(LinearPredictor):
         first = not self.__sklearn_is_fitted__()
         with self._learning(anew=first):
             data = as_dataset(X, y=y, sample_weight=sample_weight, offset=offset, exposure=exposure, trials=trials)
-            if data.in_memory is not None:
-                return self._learn_batch(X, y, sample_weight, offset, exposure, trials)
+            part = data.in_memory
+            if part is not None:
+                names = ("X", "y", "sample_weight", "offset", "exposure", "trials")
+                return self._learn_batch(*(part.get(name) for name in names))
             if first:
                 self._announce(data)
             partitioned.learn_in_order(self, data, _learn_part)

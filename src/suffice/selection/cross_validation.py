@@ -14,7 +14,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import ParameterGrid
 
 from suffice.data import ArrayDataset, Dataset
-from suffice.data.dataset import dataset_in_parts, model_for_parts, open_location, read_again
+from suffice.data.dataset import dataset_in_parts, model_for_parts, open_location, read_again, take_named_columns
 from suffice.data.refusals import refused_in_parts
 from suffice.data.sample import take_rows
 from suffice.html_fragments import fragment, table
@@ -141,6 +141,8 @@ def cross_validate(
     candidates = [clone(model).set_params(**each) for each in settings]
     name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score")
     _check_arguments(folds, scoring)
+    X, own = take_named_columns(X, {"y": y, "sample_weight": sample_weight})
+    y, sample_weight = own["y"], own["sample_weight"]
     in_parts = dataset_in_parts(X, y=y, sample_weight=sample_weight)
     # Only a fit chooses a temperature, which the best class does not depend on.
     chooses = scoring != "accuracy" and any(getattr(each, "temperature", None) == "auto" for each in candidates)

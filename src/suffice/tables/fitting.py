@@ -47,6 +47,8 @@ def fit_table(model: FittedTable, table: Any, target: Any, watch: Watch | None =
     table, target, watch
         As :meth:`suffice.tables.TableModel.fit` takes them.
     """
+    if not isinstance(model.model, str):
+        raise TypeError(f"model must be 'auto' or the name of a model: {', '.join(MODEL_TYPES)}; got {model.model!r}")
     if model.folds < 2:
         raise ValueError(f"folds must be 2 or more; got {model.folds!r}")
     if model.most_rows not in (None, "auto") and not (isinstance(model.most_rows, int) and model.most_rows >= 1):

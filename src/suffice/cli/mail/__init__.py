@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -59,7 +58,6 @@ class MailCommands(LazyGroup):
     def invoke(self, context: click.Context) -> Any:
         """Run a command."""
         try:
-            _prepare_streams()
             return super().invoke(context)
         except (click.exceptions.Exit, BrokenPipeError):
             raise
@@ -77,15 +75,6 @@ def _is_connection_error(error: Exception) -> bool:
     """Return whether an error is one of mail servers, without importing their modules."""
     module = sys.modules.get("suffice.mail.imap.errors")
     return module is not None and isinstance(error, module.ConnectionLostError | module.LoginError)
-
-
-def _prepare_streams() -> None:
-    """Replace a closed standard error, and let both streams write names of files that are not text."""
-    if sys.stderr is None:
-        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
 
 
 def print_error(error: Exception) -> None:
