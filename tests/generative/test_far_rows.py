@@ -61,3 +61,18 @@ def test_linear_scores_of_far_rows_are_compared() -> None:
 
 def test_the_error_keeps_its_row_between_processes() -> None:
     assert pickle.loads(pickle.dumps(ScoreOverflowError(7))).row == 7
+
+
+@pytest.mark.parametrize(("unit", "weight"), [(1e-200, 1.0), (1e-120, 1e-300), (1e-200, 1e300), (1e-200, 1e-300)])
+def test_features_whose_squares_underflow_are_no_constants(unit: float, weight: float) -> None:
+    """All variances were 0, and every row of the class with the larger prior."""
+    for model in (GaussianNB(), MixedNB()):
+        with pytest.raises(
+            ValueError, match=r"the sums of squares of feature 0 underflow float64: .*; rescale the feature"
+        ):
+            model.fit(unit * X, Y, sample_weight=np.full(60, weight))
+    expected = GaussianNB().fit(X, Y).predict_proba(X)
+    for kept in (1e-145, 1e145):
+        np.testing.assert_allclose(GaussianNB().fit(kept * X, Y).predict_proba(kept * X), expected, rtol=1e-6)
+    weighted = GaussianNB().fit(X, Y, sample_weight=np.full(60, 1e-300))
+    np.testing.assert_allclose(weighted.predict_proba(X), expected, rtol=1e-6)

@@ -65,6 +65,25 @@ def smoothed(statistics: DiagonalMoments, share: float, alpha: Any) -> Independe
     return Independent(mean, variance)
 
 
+#: The exponent, to base 10, of the least sum of squares that keeps its digits.
+_LEAST_EXPONENT = -305
+
+
+def check_underflow(statistics: DiagonalMoments) -> None:
+    """Raise for a feature whose sum of squares underflows: it may vary, and would be taken for a constant."""
+    (mean, variance), weight = statistics.pooled(), statistics.observed.sum(axis=0)
+    with np.errstate(divide="ignore"):
+        size = np.log10(np.minimum(weight, 1.0))  # of logarithms, none underflows
+        level, spread = size + 2 * np.log10(np.abs(mean)), size + np.log10(variance)
+    lost = (level > -np.inf) & (level < _LEAST_EXPONENT) & (spread < _LEAST_EXPONENT)
+    if lost.any():
+        feature = int(np.argmax(lost))
+        raise ValueError(
+            f"the sums of squares of feature {feature} underflow float64: its mean is {mean[feature]:g}, the weight of "
+            f"its rows {weight[feature]:g}; rescale the feature, or the weights"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Independent(Conditional):
     """Independent Gaussian features. A missing cell is integrated out: its factor is 1."""
