@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # make mutants seeds the faults with one of these words in their name or area; all if empty.
 FAULTS ?=
 
-.PHONY: help demo test test-all coverage lint types check format hooks bench sanitize fuzz mutants wheel wheel-test test-oldest docs clean
+.PHONY: help demo test test-all coverage lint types check format hooks bench bench-quick sanitize fuzz mutants wheel wheel-test test-oldest docs clean
 
 help:
 	@echo "make demo         run a two-minute tour: a table, text, a mailbox, a report"
@@ -34,6 +34,7 @@ help:
 	@echo "make format       format the code"
 	@echo "make hooks        check style and types before each git commit"
 	@echo "make bench        measure speed and memory against other libraries and the limits of the machine"
+	@echo "make bench-quick  measure short tasks, at most three minutes; name ratios that fell by more than 15 %"
 	@echo "make sanitize     run the kernels' tests under address and undefined-behaviour sanitizers"
 	@echo "make fuzz         fuzz mail, text, sparse rows and files under these sanitizers: TIME=60 seconds each, SEED=0"
 	@echo "make mutants      seed faults, one at a time, and report those that no test notices"
@@ -105,6 +106,9 @@ format: $(VENV)/installed-check
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks
+
+bench-quick: $(VENV)/installed-bench
+	$(BIN)/python -m benchmarks --quick
 
 $(SANITIZED)/installed: $(SOURCES) $(shell find src -name '*.py')
 	$(PYTHON) -m venv $(SANITIZED)

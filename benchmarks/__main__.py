@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from benchmarks import local, models, regressions, small, stochastic, sums, text
 from benchmarks.harness import Outcome, Task, from_json, machine, measure, table, to_json
+from benchmarks.provenance import store
+from benchmarks.quick import report
 
 SECTIONS: dict[str, Callable[[], Iterable[Task]]] = {
     "Sums": sums.tasks,
@@ -26,8 +29,13 @@ def main() -> None:
     """Run the sections or tasks with one of the given words in their name, and update the stored table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("only", nargs="*", default=[""], help="run only tasks with one of these words in their name")
-    only = parser.parse_args().only
+    parser.add_argument("--quick", action="store_true", help="compare short tasks with stored ratios, store nothing")
+    given = parser.parse_args()
+    only = given.only
     stored = from_json(json.loads(RESULTS.read_text())) if RESULTS.exists() else {}
+    if given.quick:
+        short = ("Small calls", "Sums", "Models", "Regressions", "Stochastic steps")
+        sys.exit(report({name: SECTIONS[name] for name in short}, stored) > 0)
     stored_names = [*SECTIONS, *(outcome.task for outcomes in stored.values() for outcome in outcomes)]
     has_new = any(not any(word in name for name in stored_names) for word in only)  # a task that is not stored yet
     for section, tasks in SECTIONS.items():
@@ -49,7 +57,7 @@ def main() -> None:
     stored = {section: stored[section] for section in SECTIONS if stored.get(section)}
     tables = "\n\n".join(f"## {section}\n\n{table(outcomes)}" for section, outcomes in stored.items())
     RESULTS.write_text(json.dumps(to_json(stored), indent=1) + "\n")
-    RESULTS.with_suffix(".md").write_text(f"{machine()}\n\n{tables}\n")
+    store(RESULTS.with_suffix(".md"), f"{machine()}\n\n{tables}\n")
     print("\nstored in benchmarks/results.md and results.json")
 
 

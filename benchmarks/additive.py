@@ -29,6 +29,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.model_selection import train_test_split
 
 from benchmarks.harness import machine
+from benchmarks.provenance import store
 from suffice import AdditiveClassifier, AdditiveRegressor
 
 RESULTS = Path(__file__).with_name("additive.json")
@@ -205,7 +206,7 @@ def main() -> None:
             measure(stored, given.tables, given.models, given.seconds)
         else:
             fill(stored, given.tables, given.models, given.seeds)
-    RESULTS.with_suffix(".md").write_text(written(stored))
+    store(RESULTS.with_suffix(".md"), written(stored))
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.harness import machine
+from benchmarks.provenance import store
 from suffice import GDA, GaussianNB, LinearRegression, LogisticRegression
 
 RESULTS = Path(__file__).with_name("clusters.json")
@@ -248,7 +249,7 @@ def main() -> None:
     print(table(results))
     if given.rows == ROWS:
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-        RESULTS.with_suffix(".md").write_text(table(results))
+        store(RESULTS.with_suffix(".md"), table(results))
         print("stored in benchmarks/clusters.md and clusters.json")
 
 

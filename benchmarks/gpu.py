@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from benchmarks.provenance import store
 from suffice import GDA, GaussianNB, LinearRegression, LogisticRegression, SoftmaxRegression
 from suffice.families import Response
 from suffice.kernels import ArrayEngine, Batch, ThreadEngine
@@ -317,7 +318,7 @@ def main(arguments: list[str] | None = None) -> str:
     every: dict[str, Callable[[Card], Iterator[str]]] = {"sums": table_of_sums, "fits": fits, "streams": streams}
     page = report(card, [every[name] for name in chosen.only or every])
     if chosen.write:
-        chosen.write.write_text(page)
+        store(chosen.write, page)
     return page
 
 

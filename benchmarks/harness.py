@@ -49,7 +49,7 @@ class Outcome:
     limits: dict[str, Timing] = field(default_factory=dict)
 
 
-def measure(task: Task) -> Outcome:
+def measure(task: Task, rounds: int = ROUNDS) -> Outcome:
     """Run all libraries in turn, for several rounds, and keep the best time of each."""
     task.prepare()
     outcome = Outcome(
@@ -62,7 +62,7 @@ def measure(task: Task) -> Outcome:
     ]
     for work, timing in contenders:  # also warms up
         timing.extra_memory = _extra_memory(work)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for work, timing in contenders:
             if timing.runs >= 2 and timing.spent > PATIENCE:
                 continue

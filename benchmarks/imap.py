@@ -16,6 +16,7 @@ from pathlib import Path
 from tests.mail.imap.dovecot import Dovecot, User
 from tests.mail.samples import TOPICS, message, stream
 
+from benchmarks.provenance import store
 from suffice.mail import MailFilter
 from suffice.mail.imap.address import ImapAddress
 from suffice.mail.imap.connection import ImapConnection
@@ -111,7 +112,7 @@ def main() -> None:
         f"| listing a folder of {LISTED:,} messages, which the server has indexed | {listing:.2f} s |",
         f"| memory that the list takes | {memory:.0f} MB |",
     ]
-    RESULTS.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    store(RESULTS, "\n".join(rows) + "\n")
     print(*rows, sep="\n")
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.harness import machine
+from benchmarks.provenance import store
 
 RESULTS = Path(__file__).with_name("mail.md")
 #: Number of messages that are classified by one process each.
@@ -225,7 +226,7 @@ def main() -> None:
             f"| the filter's file, MB | {sizes[0] / 1e6:.1f} | {sizes[1] / 1e6:.1f} | {sizes[0] / sizes[1]:.2f} |"
         )
         lines += ["", *accuracy(given.index, index, Path(folder), given.shuffles)]
-    RESULTS.write_text("\n".join(lines) + "\n")
+    store(RESULTS, "\n".join(lines) + "\n")
     print(RESULTS.read_text())
 
 

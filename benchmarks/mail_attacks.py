@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.mail_corpora import Bogofilter, LabelledMail, mean_and_margin, read_corpus
+from benchmarks.provenance import store
 from suffice import _native
 from suffice.mail.features import available_cores, extract_features
 from suffice.mail.verdict import make_verdict
@@ -165,7 +166,7 @@ def main() -> None:
     lines = table(found, list(judges))
     print(lines)
     if not rates and not given.alone:
-        RESULTS.write_text(lines)
+        store(RESULTS, lines)
 
 
 def table(found: dict[tuple[str, str], list[tuple[int, int, int]]], filters: list[str]) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 
 from benchmarks.mail_cold_start import draw, shares
 from benchmarks.mail_corpora import LabelledMail, read_corpus
+from benchmarks.provenance import store
 from suffice import _native
 from suffice.mail.bottom_layer import WEIGHT
 from suffice.mail.verdict import make_verdict
@@ -79,7 +80,7 @@ def main() -> None:
             lines.append(f"| {title} | {' | '.join(cells)} |")
             print(lines[-1], flush=True)
     if given.weight == WEIGHT:
-        RESULTS.write_text("\n".join(lines) + "\n")
+        store(RESULTS, "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

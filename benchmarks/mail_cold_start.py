@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.mail_corpora import NAMES, Bogofilter, LabelledMail, read_corpus
+from benchmarks.provenance import store
 from suffice import _native
 from suffice.mail.verdict import make_verdict
 
@@ -109,7 +110,7 @@ def main() -> None:
                 print(lines[-1], flush=True)
     text = "\n".join(lines) + "\n"
     if not rates and not given.alone and tuple(given.corpora) == NAMES:
-        RESULTS.write_text(text)
+        store(RESULTS, text)
 
 
 if __name__ == "__main__":

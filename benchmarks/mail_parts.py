@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.mail_corpora import NAMES, LabelledMail, mean_and_margin, read_corpus
+from benchmarks.provenance import store
 from suffice import _native
 from suffice.mail.outcome import Outcome
 from suffice.mail.verdict import CUTS
@@ -104,7 +105,7 @@ def main(arguments: Any = None) -> None:
     text = "\n".join(lines).rstrip() + "\n"
     print(text)
     if not rates and tuple(given.corpora) == NAMES:
-        RESULTS.write_text(text)
+        store(RESULTS, text)
 
 
 if __name__ == "__main__":

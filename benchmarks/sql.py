@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.harness import machine
+from benchmarks.provenance import store
 
 RESULTS = Path(__file__).with_name("sql.md")
 COLUMNS = 20
@@ -95,7 +96,7 @@ def main() -> None:
             with on_a_server(options.server, path, rows // 10) as table:
                 for model, width in (("nb", COLUMNS), ("gda", 10), ("gda", COLUMNS)):
                     row(table, rows // 10, width, model, "PostgreSQL")
-    RESULTS.write_text(f"{machine()}\n\n" + "\n".join(lines) + "\n")
+    store(RESULTS, f"{machine()}\n\n" + "\n".join(lines) + "\n")
     print(f"stored in {RESULTS}")
 
 

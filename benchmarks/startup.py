@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.harness import machine
+from benchmarks.provenance import store
 
 RESULTS = Path(__file__).with_name("startup.md")
 NUMPY = [sys.executable, "-c", "import numpy"]
@@ -142,7 +143,7 @@ def main() -> None:
     table = "\n".join([*head, *rows])
     print(table)
     if options.only == [""]:
-        RESULTS.write_text(f"{machine()}\n\n{table}\n")
+        store(RESULTS, f"{machine()}\n\n{table}\n")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import machine
+from benchmarks.provenance import store
 
 RESULTS = Path(__file__).with_name("tables.md")
 NUMBERS = [f"a{place}" for place in range(12)] + ["b0", "b1", "k0", "k1"]
@@ -154,7 +155,7 @@ def main() -> None:
             lines.append(
                 f"| {rows:,} ({size:.2g} GB) | {name} | {seconds:.1f} | {ratio} | {memory} | {found['note']} |"
             )
-    RESULTS.write_text(f"{machine()}\n\n" + "\n".join(lines) + "\n")
+    store(RESULTS, f"{machine()}\n\n" + "\n".join(lines) + "\n")
     print(f"stored in {RESULTS.name}")
 
 

@@ -17,6 +17,7 @@ project = "suffice"
 author = "The suffice developers"
 copyright = "2026, the suffice developers"
 extensions = [
+    "figures",
     "links",
     "mathml",
     "myst_parser",

@@ -18,6 +18,7 @@ from benchmarks.papers import (
     scikit_learn,
     wang_manning,
 )
+from benchmarks.provenance import store
 
 PAPERS = {
     module.__name__.rpartition(".")[2]: module
@@ -66,7 +67,7 @@ def _store(found: dict[str, str]) -> None:
         for name, paper in PAPERS.items()
         if name in found
     ]
-    RESULTS.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    store(RESULTS, "\n\n".join(parts) + "\n")
 
 
 if __name__ == "__main__":
