@@ -159,3 +159,33 @@ def test_numbers_that_may_stand_for_missing_cells_are_named(tmp_path: Path) -> N
     rows.to_csv(tmp_path / "a.csv", index=False)
     cured = done("fit", tmp_path / "a.csv", "-t", "y", "-m", "nb", "--missing", "-999", "--json").json
     assert cured["warnings"] == []
+
+
+@pytest.mark.parametrize("word", ["Total", "Summe", "Gesamt", "grand total:"])
+def test_a_last_row_of_totals_is_named_and_left_out(word: str, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    sales = pd.DataFrame({"city": random.choice(["Bonn", "Kiel", "Jena"], 60), "a": random.gamma(2, size=60).round(3)})
+    sales["price"] = (2 * sales.a + random.gamma(2, size=60)).round(3)
+    ended = pd.concat([sales, pd.DataFrame({"city": [word], "a": [sales.a.sum()], "price": [sales.price.sum()]})])
+    ended.to_csv(tmp_path / "a.csv", index=False)
+    expected = suffice.fit(sales, "price", "linear")
+    for source in (ended.reset_index(drop=True), tmp_path / "a.csv"):
+        model = suffice.fit(source, "price", "linear")
+        assert model.schema_.notes == (f"the last row, with {word!r} in column 'city', has totals, and is left out",)
+        assert (model.rows_, model.warnings_) == (60, expected.warnings_)
+        np.testing.assert_allclose(model.predict(sales), expected.predict(sales), rtol=1e-9)
+        assert model.evaluate(source).rows == model.update(source).rows_ / 2 == 60
+        assert len(model.predict(source)) == 61
+    kept = ended.assign(city=["Total" if row % 5 == 0 else "Bonn" for row in range(61)])
+    assert suffice.fit(kept.reset_index(drop=True), "price", "linear").rows_ == 61
+
+
+def test_a_leak_of_a_group_column_advises_the_group() -> None:
+    random = np.random.default_rng(0)
+    patient = np.repeat(np.arange(60), 30)
+    table = pd.DataFrame(random.normal(size=(60, 2))[patient] + random.normal(size=(1800, 2)) / 10, columns=["a", "b"])
+    table["patient"], table["y"] = 7 * patient + 100, random.choice(["u", "v", "w"], 60)[patient]
+    (found,) = [each for each in suffice.fit(table, "y", "nb").warnings_ if each.column == "patient"]
+    assert "if its 60 values mark rows that belong together" in found.message
+    assert "(--group patient); else leave it out (--ignore patient)" in found.message
+    assert suffice.fit(table, "y", "nb", group="patient").warnings_ == []

@@ -34,6 +34,8 @@ _LOG_LOSS_REMOVED, _LOSS_REMOVED = 0.999, 0.9999
 _PLACEHOLDER = re.compile("-9|-?99+")
 #: Bins of a column of numbers: the most, and the least number of rows of each on average.
 _BINS, _ROWS_PER_BIN = 64, 25
+#: A column of at least so many values, each in two rows or more, may mark rows that belong together.
+_GROUPS = 10
 #: Cells that are examined, at least of so many rows.
 _CELLS, _LEAST_ROWS = 3_000_000, 2000
 #: Code of the warning about a target with one value.
@@ -146,6 +148,14 @@ def _judge_cells(place: int, trial: CrossValidation, target: str, where: str) ->
         return None
     cure = f"leave it out (--ignore {feature.column}) unless it is known before {target!r}"
     codes, is_exact = _bin_cells(column)
+    levels = len(np.unique(codes))
+    if trial.groups is None or trial.copies:  # held out by no group that the user has named
+        classes = len(trial.labels) if trial.task == "classes" else 1
+        if is_exact and feature.part is None and max(_GROUPS, 3 * classes) <= levels <= len(values) / 2:
+            cure = (
+                f"if its {levels:,} values mark rows that belong together, such as those of a customer, hold these out "
+                f"together (--group {feature.column}); else {cure}"
+            )
     if trial.task == "classes":
         counts = np.bincount(values)
         if len(values) - counts.max() < _FEW_OTHERS:

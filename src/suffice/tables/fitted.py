@@ -27,6 +27,7 @@ from suffice.tables.prefetch import prefetch
 from suffice.tables.schema import Field, Schema
 from suffice.tables.sources import open_table
 from suffice.tables.sources.base import HERE, Source, Watch, arrow
+from suffice.tables.totals import without_total
 
 if TYPE_CHECKING:
     import pyarrow
@@ -327,7 +328,7 @@ class FittedTable(Stored):
         source = self.open(table, target=True)
         schema = self.schema_.with_separators(source.numbers)
         first, expected = 0, source.rows()
-        for batch in prefetch(source.batches()):
+        for batch in prefetch(without_total(source.batches())):
             block, targets = encode_rows(batch, schema, first)
             first += batch.num_rows
             if block.rows:
@@ -424,7 +425,7 @@ class FittedTable(Stored):
     def _learn_rows(self, table: TableLike, watch: Watch | None) -> None:
         source = self.open(table, target=True)
         first, expected = 0, source.rows()
-        for batch in prefetch(source.batches()):
+        for batch in prefetch(without_total(source.batches())):
             self._learn_columns(batch)
             block, targets = encode_rows(batch, self.schema_.with_separators(source.numbers), first)
             first += batch.num_rows

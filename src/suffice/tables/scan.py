@@ -48,6 +48,7 @@ from suffice.tables.schema import (
     infer_schema,
 )
 from suffice.tables.sources.base import BATCH, HERE, NumberOptions, Source, Watch, arrow
+from suffice.tables.totals import drop_total, find_total, without_total
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -190,6 +191,7 @@ class Scan(Protocol):
     """A scan of a table: by reading it, or in its database."""
 
     source: Source
+    table_notes: tuple[str, ...]  # which rows are left out, for the user
 
     def head(self) -> tuple[pa.Table, bool]:
         """Return the first rows, and whether these are all."""
@@ -247,7 +249,7 @@ def scan_table(
         schema = _infer_schema(table_scan.source, head, target, kinds, task, whole, is_part)
     for name, role in unread.items():
         schema = schema.with_kind(name, "ignore", f"the {role} of the rows")
-    notes = (*table_scan.source.notes, *_compare_files(table_scan.source, target))
+    notes = (*table_scan.source.notes, *table_scan.table_notes, *_compare_files(table_scan.source, target))
     schema = replace(schema, roles=roles, table_notes=notes)
     given = task or kinds.get(target)
     settled = set(kinds)  # columns whose kind is not inferred again
@@ -478,12 +480,19 @@ class StreamScan:
         self._watch = watch
         self._keeps_rows = keeps_rows
         self._stream: Generator[Any, None, None] | None = None
+        self.table_notes: tuple[str, ...] = ()
 
     def head(self) -> tuple[pa.Table, bool]:
         """Return the first rows, and whether these are all."""
         if self._stream is not None:
             self._stream.close()
         held, self._stream, whole = read_head(self.source)
+        total = find_total(held) if whole and sum(map(len, held)) <= COMPARISON_ROWS else None
+        if total is not None:
+            column, word = total
+            self.table_notes = (f"the last row, with {word!r} in column {column!r}, has totals, and is left out",)
+            held = drop_total(held)
+            self._stream = _after(held, iter(()))
         return arrow().Table.from_batches(held, self.source.schema() if not held else None)[:HEAD_ROWS], whole
 
     def run(
@@ -505,7 +514,8 @@ class StreamScan:
         given: str | None,
         kept: CompactRows | None,
     ) -> ScanResult:
-        stream, self._stream = self._stream or self.source.batches(), None
+        again = without_total(self.source.batches()) if self.table_notes else self.source.batches()
+        stream, self._stream = self._stream or again, None
         sample = RowSample(most, self._seed)
         columns = schema.fitted_columns
         bins = None

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 class DatabaseScan:
     """Scan of a table by its database; :class:`suffice.tables.scan.StreamScan` reads the rows instead."""
 
+    table_notes: tuple[str, ...] = ()  # every row of a database counts
+
     def __init__(self, source: Source, database: TableDatabase, seed: int = 0, watch: Watch | None = None) -> None:
         self.source = source
         self.database = database
