@@ -8,6 +8,9 @@ SOURCES := pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*.* n
 PROCESSES := $(shell $(PYTHON) -c 'import os; print(len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else os.cpu_count())')
 SANITIZED := .venv-sanitize
 OLDEST := .venv-oldest
+LIBCXX := .venv-libcxx
+# The newest clang: packages of Debian and Ubuntu have the version in the name.
+CLANG ?= $(lastword clang++ $(shell ls /usr/bin/clang++-[0-9]* 2>/dev/null | sort -V))
 SANITIZERS := address,undefined
 # Python is not instrumented: preload the sanitizers' libraries, do not report its leaks, and let a failed allocation
 # return null, so that it raises MemoryError.
@@ -20,14 +23,18 @@ SEED ?= 0
 export PYTHONDONTWRITEBYTECODE :=
 # make mutants seeds the faults with one of these words in their name or area; all if empty.
 FAULTS ?=
+# make workflows runs the jobs with one of these names; all if empty.
+JOBS ?=
 
-.PHONY: help demo test test-all coverage lint types check format hooks bench bench-quick sanitize fuzz mutants wheel wheel-test test-oldest docs clean
+.PHONY: help demo test test-all test-oldest test-libcxx coverage lint types check format hooks bench bench-quick sanitize fuzz \
+  mutants wheel wheel-test workflows release-check docs clean
 
 help:
 	@echo "make demo         run a two-minute tour: a table, text, a mailbox, a report"
 	@echo "make test         run the tests; list the skipped ones, with the missing requirements"
 	@echo "make test-all     run the slow tests too"
 	@echo "make test-oldest  run the core tests with the oldest dependencies that pyproject.toml allows"
+	@echo "make test-libcxx  compile with clang and libc++, as on macOS, and run the tests of the compiled part"
 	@echo "make coverage     run the tests and list the lines and branches that none of them runs"
 	@echo "make check        style, types, import layers, examples in docstrings and pages"
 	@echo "make lint         style only            (make types: types only)"
@@ -40,6 +47,8 @@ help:
 	@echo "make mutants      seed faults, one at a time, and report those that no test notices"
 	@echo "make wheel        build the source archive and the wheel into dist"
 	@echo "make wheel-test   install the wheel into an empty environment, without a compiler, and run the demo"
+	@echo "make workflows    run the steps of the workflows that this machine can run: JOBS='wheel oldest', all if empty"
+	@echo "make release-check  what a release needs: addresses, versions, the same files from two builds"
 	@echo "make docs         build the site into docs/_build/html"
 	@echo "make clean        remove everything that was built"
 
@@ -88,6 +97,7 @@ coverage: $(VENV)/installed-test
 lint: $(VENV)/installed-check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/zizmor --offline --quiet --persona=pedantic .github
 
 types: $(VENV)/installed-check
 	$(BIN)/mypy
@@ -150,9 +160,27 @@ test-oldest:
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(OLDEST)/oldest.txt -Cbuild-dir=build/oldest . --group test
 	SCIPY_ARRAY_API=1 $(OLDEST)/bin/python -m pytest -n auto -m "not slow" -p no:cacheprovider tests/statistics tests/generative tests/discriminative tests/store
 
+# An environment with the packages of .venv, and its own build.
+$(LIBCXX)/installed: $(VENV)/installed-test-compiled $(shell find src -name '*.py')
+	$(PYTHON) -m venv --clear --without-pip $(LIBCXX)
+	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))' > $(LIBCXX)/tools.pth
+	mv $(LIBCXX)/tools.pth $(LIBCXX)/lib/python*/site-packages
+	CXX=$(CLANG) CXXFLAGS=-stdlib=libc++ $(BIN)/python -m pip --python $(LIBCXX)/bin/python install --quiet \
+	  --disable-pip-version-check --no-deps --no-build-isolation --ignore-installed -Cbuild-dir=build/libcxx .
+	touch $@
+
+test-libcxx: $(LIBCXX)/installed
+	$(LIBCXX)/bin/python -m pytest -q -n $(PROCESSES) --dist loadfile -p no:cacheprovider @tests/compiled.txt
+
+workflows: $(VENV)/installed-check
+	$(BIN)/python .ci/workflows.py $(JOBS)
+
+release-check: $(VENV)/installed-package
+	PYTHON=$(PYTHON) $(BIN)/python .ci/release_check.py
+
 docs: $(VENV)/installed-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 	@echo "the site: docs/_build/html/index.html"
 
 clean:
-	rm -rf $(VENV) $(SANITIZED) $(OLDEST) build dist suffice-demo docs/_build docs/gallery docs/reference/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(SANITIZED) $(OLDEST) $(LIBCXX) build dist suffice-demo docs/_build docs/gallery docs/reference/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis

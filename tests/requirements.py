@@ -174,7 +174,8 @@ REQUIREMENTS = {
     ),
     "chromium": Requirement(lambda: find_browser() is not None, "apt-get install chromium"),
     "spark": Requirement(
-        lambda: "JAVA_HOME" in os.environ or find_program("java") is not None, "apt-get install default-jre-headless"
+        lambda: os.name == "posix" and ("JAVA_HOME" in os.environ or find_program("java") is not None),
+        "apt-get install default-jre-headless (not on Windows)",
     ),
     "libreoffice": Requirement(lambda: find_program("soffice") is not None, "apt-get install libreoffice-calc-nogui"),
     "postgres": Requirement(_has_postgres, "apt-get install postgresql"),
