@@ -5,6 +5,11 @@
 //     mean    = reference + rest + n / (N + n) (delta - rest)
 //     spread += (sum of shifted squares - n delta^2) + N n / (N + n) (delta - rest)^2
 // A class not seen before takes its first row of any weight as reference, N = 0 and rest = 0.
+//
+// A reference far from the mean of many rows costs digits: n delta^2 is taken out of the squares. What is taken out is
+// added up, times the number of rows between two folds, and where it is more than kMostCancelled times the spread and
+// the most rows of a fold, all rows are summed again about the means just found, which then do not move: the error of
+// every spread is at most a few roundings per row of a fold, relative to itself, for any order and weights of the rows.
 #pragma once
 
 #include "counts.hpp"
@@ -14,6 +19,23 @@ namespace SUFFICE_ISA {
 
 constexpr index_t kFoldRows = 2048;      // rows between two moves of the reference
 constexpr index_t kFirstFoldRows = 64;   // the first rows alone may be a bad guess at the mean: move on soon
+constexpr double kMostCancelled = 4.0;   // in units of the spread
+constexpr int kRounds = 4;               // each finds the means to the digits of the one before
+
+// The most rows that are summed one after another.
+inline double fold_depth(const Rows& rows, index_t period) {
+    const index_t count = rows.end - rows.begin;
+    return static_cast<double>(count < period ? count : period);
+}
+
+// Whether what cancelled leaves any spread too few digits.
+inline bool cancelled_much(const double* cancelled, const double* spread, index_t size, index_t step, double rows) {
+    for (index_t i = 0; i < size; ++i) {
+        const double most = kMostCancelled * rows * spread[i * step];
+        if (cancelled[i] > most && cancelled[i] <= kLargest) return true;
+    }
+    return false;
+}
 
 // Moves a reference and its rest by a step: together they stay exact.
 inline void move_reference(double step, double* reference, double* rest) {
@@ -23,13 +45,19 @@ inline void move_reference(double step, double* reference, double* rest) {
     *reference = moved;
 }
 
-inline void fold_diagonal(index_t d, double n, double* weight, double* reference, double* rest, double* spread,
-                          double* sum, double* squares) {
+// Folds `rows` rows of weight n; a reference that is fixed stays, and the step is added to the rest.
+inline void fold_diagonal(index_t d, double n, double rows, bool fixed, double* weight, double* reference,
+                          double* rest, double* spread, double* sum, double* squares, double* cancelled) {
     const double total = *weight + n, share = n / total, between = *weight * share;
     for (index_t j = 0; j < d; ++j) {
-        const double delta = sum[j] / n, apart = delta - rest[j];
-        spread[j] += (squares[j] - delta * sum[j]) + between * apart * apart;
-        move_reference(share * apart, reference + j, rest + j);
+        const double delta = sum[j] / n, apart = delta - rest[j], out = delta * sum[j];
+        spread[j] += (squares[j] - out) + between * apart * apart;
+        cancelled[j] += rows * out;
+        if (fixed) {
+            rest[j] += share * apart;
+        } else {
+            move_reference(share * apart, reference + j, rest + j);
+        }
         sum[j] = squares[j] = 0.0;
     }
     *weight = total;
@@ -46,21 +74,25 @@ inline void add_row(index_t d, const double* __restrict x, double weight, const 
     }
 }
 
-inline void dense_diagonal(const Rows& rows, index_t k, double* weights, double* mean, double* spread) {
+// One pass over the rows; with `fixed`, about the means given. Returns whether it cancelled much.
+inline bool dense_pass(const Rows& rows, index_t k, bool fixed, double* weights, double* mean, double* spread) {
     const index_t d = rows.x.cols;
     const index_t period = k * 2 > kFoldRows ? k * 2 : kFoldRows;
-    Buffer<double> since(k), sums(k, d), squares(k, d), rest(k, d);
+    Buffer<double> since(k), sums(k, d), squares(k, d), rest(k, d), cancelled(k, d);
     Buffer<bool> seen(k);
-    index_t left = kFirstFoldRows;
+    for (index_t c = 0; c < k; ++c) seen[c] = fixed;
+    index_t left = kFirstFoldRows, next = kFirstFoldRows;
     auto fold = [&] {
+        const double folded = static_cast<double>(next - left);
         for (index_t c = 0; c < k; ++c) {
             if (since[c] > 0) {
                 const index_t i = c * d;
-                fold_diagonal(d, since[c], weights + c, mean + i, rest + i, spread + i, sums + i, squares + i);
+                fold_diagonal(d, since[c], folded, fixed, weights + c, mean + i, rest + i, spread + i, sums + i,
+                              squares + i, cancelled + i);
                 since[c] = 0;
             }
         }
-        left = period;
+        left = next = period;
     };
     each_block(rows, kCacheBlock, [&](index_t first, index_t count, Block block) {
         for (index_t r = 0; r < count; ++r) {
@@ -84,7 +116,18 @@ inline void dense_diagonal(const Rows& rows, index_t k, double* weights, double*
     fold();
     for (index_t i = 0; i < k * d; ++i) {
         spread[i] = spread[i] < 0 ? 0.0 : spread[i];  // by rounding, where the first row hardly weighed
+        if (fixed) mean[i] += rest[i];
         mean[i] += sums[i];  // rows of weight 0 alone are never folded in: 0, or NaN, which must show
+    }
+    return cancelled_much(cancelled + 0, spread, k * d, 1, fold_depth(rows, period));
+}
+
+inline void dense_diagonal(const Rows& rows, index_t k, double* weights, double* mean, double* spread) {
+    bool again = dense_pass(rows, k, false, weights, mean, spread);
+    for (int round = 1; again && round < kRounds; ++round) {
+        std::memset(weights, 0, sizeof(double) * k);
+        std::memset(spread, 0, sizeof(double) * k * rows.x.cols);
+        again = dense_pass(rows, k, true, weights, mean, spread);
     }
 }
 
@@ -102,25 +145,32 @@ inline void add_known_cells(index_t d, const double* __restrict x, double weight
     }
 }
 
-// As dense_diagonal, but every cell has a weight, a first value and a fold of its own. Returns whether any is missing.
-inline bool known_diagonal(const Rows& rows, index_t k, double* weights, double* mean, double* spread, double* cells) {
+struct KnownPass {
+    bool missing, again;  // whether a cell is missing; whether much cancelled
+};
+
+// As dense_pass, but every cell has a weight, a first value and a fold of its own.
+inline KnownPass known_pass(const Rows& rows, index_t k, bool fixed, double* weights, double* mean, double* spread,
+                            double* cells) {
     const index_t d = rows.x.cols;
     const index_t period = k * 2 > kFoldRows ? k * 2 : kFoldRows;
-    Buffer<double> rows_since(k), since(k, d), sums(k, d), squares(k, d), rest(k, d);
-    index_t left = kFirstFoldRows;
+    Buffer<double> rows_since(k), since(k, d), sums(k, d), squares(k, d), rest(k, d), cancelled(k, d);
+    index_t left = kFirstFoldRows, next = kFirstFoldRows;
     bool found = false;
-    for (index_t i = 0; i < k * d; ++i) mean[i] = NAN;
+    for (index_t i = 0; i < k * d && !fixed; ++i) mean[i] = NAN;
     auto fold = [&] {
+        const double folded = static_cast<double>(next - left);
         for (index_t c = 0; c < k; ++c) {
             weights[c] += rows_since[c];
             rows_since[c] = 0.0;
         }
         for (index_t i = 0; i < k * d; ++i) {
             if (!(since[i] > 0)) continue;
-            fold_diagonal(1, since[i], cells + i, mean + i, rest + i, spread + i, sums + i, squares + i);
+            fold_diagonal(1, since[i], folded, fixed, cells + i, mean + i, rest + i, spread + i, sums + i,
+                          squares + i, cancelled + i);
             since[i] = 0.0;
         }
-        left = period;
+        left = next = period;
     };
     each_block(rows, kCacheBlock, [&](index_t first, index_t count, Block block) {
         for (index_t r = 0; r < count; ++r) {
@@ -140,9 +190,22 @@ inline bool known_diagonal(const Rows& rows, index_t k, double* weights, double*
     fold();
     for (index_t i = 0; i < k * d; ++i) {
         spread[i] = spread[i] < 0 ? 0.0 : spread[i];  // by rounding, where the first value hardly weighed
+        if (fixed) mean[i] += rest[i];
         mean[i] = cells[i] > 0 ? mean[i] : 0.0;
     }
-    return found;
+    return {found, cancelled_much(cancelled + 0, spread, k * d, 1, fold_depth(rows, period))};
+}
+
+// Returns whether any cell is missing.
+inline bool known_diagonal(const Rows& rows, index_t k, double* weights, double* mean, double* spread, double* cells) {
+    KnownPass pass = known_pass(rows, k, false, weights, mean, spread, cells);
+    for (int round = 1; pass.again && round < kRounds; ++round) {
+        std::memset(weights, 0, sizeof(double) * k);
+        std::memset(spread, 0, sizeof(double) * k * rows.x.cols);
+        std::memset(cells, 0, sizeof(double) * k * rows.x.cols);
+        pass = known_pass(rows, k, true, weights, mean, spread, cells);
+    }
+    return pass.missing;
 }
 
 // What CSR stores of one class and feature: moments of the stored values alone.
@@ -151,71 +214,113 @@ struct Cell {
     index_t rows;  // those that weigh anything
 };
 
-// The stored values are one group and the zeros between them another: each is centred, then the two are merged.
-inline bool sparse_diagonal(const Rows& rows, index_t k, double* weights, double* mean, double* spread, double* known) {
-    const index_t d = rows.x.cols;
-    Buffer<Cell> cells(k, d);
-    Buffer<double> before(k, d);  // the weight behind each reference
-    Buffer<index_t> class_rows(k);  // those that weigh anything
-    Missing missing(rows, k, known != nullptr);
-    auto fold = [&] {
-        for (index_t i = 0; i < k * d; ++i) {
-            Cell& cell = cells[i];
+// Moments of the stored values of each class and feature, before zeros are added.
+class StoredMoments {
+public:
+    StoredMoments(const Rows& rows, index_t k, bool may_miss)
+        : rows_(rows), k_(k), cells_(k, rows.x.cols), before_(k, rows.x.cols), class_rows_(k),
+          cancelled_(k, rows.x.cols), missing_(rows, k, may_miss) {}
+
+    // The stored values are one group and the zeros between them another: each is centred, then the two are merged.
+    bool run(double* weights, double* mean, double* spread, double* known) {
+        pass(weights, spread);
+        const index_t size = k_ * rows_.x.cols;
+        for (int round = 1; cancelled_much(cancelled_ + 0, spread, size, 1, fold_depth(rows_, period())) && round < kRounds; ++round) {
+            fixed_ = true;
+            std::memset(weights, 0, sizeof(double) * k_);
+            std::memset(spread, 0, sizeof(double) * size);
+            for (index_t i = 0; i < size; ++i) {
+                Cell& cell = cells_[i];
+                cell = {0.0, cell.reference + cell.rest, 0.0, 0.0, 0.0, cell.rows};
+                before_[i] = cancelled_[i] = 0.0;
+            }
+            pass(weights, spread);
+        }
+        return merge_zeros(weights, mean, spread, known);
+    }
+
+private:
+    index_t period() const {
+        const index_t size = 8 * k_ * rows_.x.cols;
+        return size > 65536 ? size : 65536;
+    }
+
+    void fold(double* spread, double rows) {
+        for (index_t i = 0; i < k_ * rows_.x.cols; ++i) {
+            Cell& cell = cells_[i];
             if (cell.weight <= 0) continue;
-            fold_diagonal(1, cell.weight, before + i, &cell.reference, &cell.rest, spread + i, &cell.sum,
-                          &cell.squares);
+            fold_diagonal(1, cell.weight, rows, fixed_, before_ + i, &cell.reference, &cell.rest, spread + i,
+                          &cell.sum, &cell.squares, cancelled_ + i);
             cell.weight = 0;
         }
-    };
-    const index_t period = 8 * k * d > 65536 ? 8 * k * d : 65536;
-    index_t left = period;
-    each_sparse_row(rows, k, weights, [&](index_t row, index_t code, double weight, const auto& stored) {
-        const index_t counted = weight > 0 ? 1 : 0;
-        class_rows[code] += counted;
-        index_t last = -1;
-        stored.visit(row, [&](index_t j, double value) {
-            if (j <= last) offend("unsorted", row, j, value);
-            last = j;
-            if (!(value >= -kLargest && value <= kLargest)) {
-                missing.add(row, code, j, weight, value);
-                return;
-            }
-            Cell& cell = cells[code * d + j];
-            if (cell.rows == 0) cell.reference = value;  // until a row weighs, each is a better guess than none
-            const double shifted = value - cell.reference;
-            cell.rows += counted;
-            cell.weight += weight;
-            cell.sum += weight * shifted;
-            cell.squares += weight * shifted * shifted;
-            --left;
-        });
-        if (left <= 0) {
-            fold();
-            left = period;
-        }
-    });
-    fold();
-    const bool found = missing.finish(weights, known);
-    for (index_t c = 0; c < k; ++c) {
-        for (index_t i = c * d; i < (c + 1) * d; ++i) {
-            if (before[i] <= 0) continue;
-            mean[i] = cells[i].reference;
-            spread[i] = spread[i] < 0 ? 0.0 : spread[i];
-            if (found && !(known[i] > 0)) known[i] = before[i];
-            // Counted, not weighed: the rounding of a weight would be a zero far from the mean.
-            if (cells[i].rows + missing.rows(i) == class_rows[c]) continue;
-            const double all = found ? known[i] : weights[c];
-            const double share = before[i] / all, absent = all - before[i];
-            mean[i] *= share;
-            if (absent > 0) spread[i] += share * absent * cells[i].reference * cells[i].reference;
-        }
     }
-    return found;
-}
+
+    void pass(double* weights, double* spread) {
+        const index_t d = rows_.x.cols;
+        index_t left = period(), since = 0;
+        each_sparse_row(rows_, k_, weights, [&](index_t row, index_t code, double weight, const auto& stored) {
+            const index_t counted = weight > 0 && !fixed_ ? 1 : 0;
+            class_rows_[code] += counted;
+            ++since;
+            index_t last = -1;
+            stored.visit(row, [&](index_t j, double value) {
+                if (j <= last) offend("unsorted", row, j, value);
+                last = j;
+                if (!(value >= -kLargest && value <= kLargest)) {
+                    if (!fixed_) missing_.add(row, code, j, weight, value);
+                    return;
+                }
+                Cell& cell = cells_[code * d + j];
+                if (cell.rows == 0 && !fixed_) cell.reference = value;  // until a row weighs, better than none
+                const double shifted = value - cell.reference;
+                cell.rows += counted;
+                cell.weight += weight;
+                cell.sum += weight * shifted;
+                cell.squares += weight * shifted * shifted;
+                --left;
+            });
+            if (left <= 0) {
+                fold(spread, static_cast<double>(since));
+                left = period();
+                since = 0;
+            }
+        });
+        fold(spread, static_cast<double>(since));
+    }
+
+    bool merge_zeros(double* weights, double* mean, double* spread, double* known) {
+        const index_t d = rows_.x.cols;
+        const bool found = missing_.finish(weights, known);
+        for (index_t c = 0; c < k_; ++c) {
+            for (index_t i = c * d; i < (c + 1) * d; ++i) {
+                if (before_[i] <= 0) continue;
+                mean[i] = fixed_ ? cells_[i].reference + cells_[i].rest : cells_[i].reference;
+                spread[i] = spread[i] < 0 ? 0.0 : spread[i];
+                if (found && !(known[i] > 0)) known[i] = before_[i];
+                // Counted, not weighed: the rounding of a weight would be a zero far from the mean.
+                if (cells_[i].rows + missing_.rows(i) == class_rows_[c]) continue;
+                const double all = found ? known[i] : weights[c];
+                const double share = before_[i] / all, absent = all - before_[i], stored_mean = mean[i];
+                mean[i] *= share;
+                if (absent > 0) spread[i] += share * absent * stored_mean * stored_mean;
+            }
+        }
+        return found;
+    }
+
+    const Rows& rows_;
+    const index_t k_;
+    Buffer<Cell> cells_;
+    Buffer<double> before_;  // the weight behind each reference
+    Buffer<index_t> class_rows_;  // those that weigh anything
+    Buffer<double> cancelled_;
+    Missing missing_;
+    bool fixed_ = false;
+};
 
 inline bool diagonal_moments(const Rows& rows, index_t k, double* weights, double* mean, double* spread,
                              double* cells) {
-    if (rows.x.sparse) return sparse_diagonal(rows, k, weights, mean, spread, cells);
+    if (rows.x.sparse) return StoredMoments(rows, k, cells != nullptr).run(weights, mean, spread, cells);
     dense_diagonal(rows, k, weights, mean, spread);
     const index_t size = k * rows.x.cols;
     if (cells == nullptr || !(any_not_finite(mean, size) || any_not_finite(spread, size))) return false;

@@ -16,13 +16,27 @@ public:
         : rows_(rows), targets_(targets), k_(k), d_(rows.x.cols), p_(d_ + (targets ? targets->cols : 0)), tied_(tied),
           most_(clamp(65536 / (p_ > 0 ? p_ : 1), 256, 2048)), panels_(p_), weights_(weights), mean_(mean),
           spread_(spread), shifted_(most_, panels_.row_size()), joined_(targets ? p_ : 0), since_(k), sums_(k, p_),
-          rest_(k, p_), out_(tied ? k : 1, panels_.row_size()), in_(tied ? k : 1, panels_.row_size()), seen_(k),
-          code_(most_), start_(k + 1), next_(k) {}
+          rest_(k, p_), cancelled_(tied ? 1 : k, p_), out_(tied ? k : 1, panels_.row_size()),
+          in_(tied ? k : 1, panels_.row_size()), seen_(k), code_(most_), start_(k + 1), next_(k) {}
 
     void run() {
+        pass();
+        for (int round = 1; cancelled_too_much() && round < kRounds; ++round) {
+            std::memset(weights_, 0, sizeof(double) * k_);
+            std::memset(spread_, 0, sizeof(double) * groups() * p_ * p_);
+            for (index_t i = 0; i < k_ * p_; ++i) rest_[i] = sums_[i] = 0.0;
+            for (index_t i = 0; i < groups() * p_; ++i) cancelled_[i] = 0.0;
+            for (index_t c = 0; c < k_; ++c) seen_[c] = fixed_ = true;
+            pass();
+        }
+    }
+
+private:
+    // One pass over the rows; with fixed_, about the means of the pass before.
+    void pass() {
         Buffer<double> converted(most_, d_), converted_targets(most_, p_ - d_);
-        const index_t period = 16 * k_ > 4096 ? 16 * k_ : 4096;
-        index_t pending = period - kFirstFoldRows, count = 0;
+        const index_t period = this->period();
+        index_t pending = period - kFirstFoldRows, count = 0, since = 0;
         for (index_t row = rows_.begin; row < rows_.end; row += count) {
             count = row == rows_.begin ? kFirstFoldRows : most_;
             count = row + count < rows_.end ? count : rows_.end - row;
@@ -37,16 +51,25 @@ public:
                 panels_.add_products(group, start_[c + 1] - start_[c], 1.0, spread_ + c * p_ * p_, p_);
             }
             pending += count;
+            since += count;
             if (pending >= period || row + count == rows_.end) {
-                fold();
-                pending = 0;
+                fold(static_cast<double>(since));
+                pending = since = 0;
             }
         }
         finish();
     }
 
-private:
     index_t groups() const { return tied_ ? 1 : k_; }
+    index_t period() const { return 16 * k_ > 4096 ? 16 * k_ : 4096; }
+
+    bool cancelled_too_much() {
+        const double rows = fold_depth(rows_, period());
+        for (index_t c = 0; c < groups(); ++c) {
+            if (cancelled_much(cancelled_ + c * p_, spread_ + c * p_ * p_, p_, p_ + 1, rows)) return true;
+        }
+        return false;
+    }
 
     // Finds each row's class, and how many rows of the block each scatter takes.
     void arrange(index_t row, index_t count) {
@@ -94,7 +117,7 @@ private:
 
     // Takes n delta' delta out of the scatter for every class with rows since the last fold, and puts what lies between
     // the rows before and since back in. One scatter for all takes the rows of all classes at once.
-    void fold() {
+    void fold(double rows) {
         index_t moving = 0, moved = 0;
         for (index_t c = 0; c < k_; ++c) moving += since_[c] > 0 ? 1 : 0;
         for (index_t c = 0; c < k_; ++c) {
@@ -102,6 +125,7 @@ private:
             const double n = since_[c], total = weights_[c] + n, share = n / total;
             const double root = std::sqrt(1.0 / n), between = std::sqrt(weights_[c] * share);
             double *mean = mean_ + c * p_, *rest = rest_ + c * p_, *sums = sums_ + c * p_;
+            double* cancelled = cancelled_ + (tied_ ? 0 : c * p_);
             store(out_, tied_ ? moving : 1, moved, [&](index_t j) { return root * sums[j]; });
             store(in_, tied_ ? moving : 1, moved, [&](index_t j) { return between * (sums[j] / n - rest[j]); });
             if (tied_) {
@@ -110,7 +134,13 @@ private:
                 exchange(1, spread_ + c * p_ * p_);
             }
             for (index_t j = 0; j < p_; ++j) {
-                move_reference(share * (sums[j] / n - rest[j]), mean + j, rest + j);
+                const double delta = sums[j] / n, step = share * (delta - rest[j]);
+                cancelled[j] += rows * delta * sums[j];
+                if (fixed_) {
+                    rest[j] += step;
+                } else {
+                    move_reference(step, mean + j, rest + j);
+                }
                 sums[j] = 0.0;
             }
             weights_[c] = total;
@@ -134,7 +164,7 @@ private:
     }
 
     void finish() {
-        for (index_t i = 0; i < k_ * p_; ++i) mean_[i] += sums_[i];  // as in dense_diagonal: 0, or NaN
+        for (index_t i = 0; i < k_ * p_; ++i) mean_[i] += fixed_ ? rest_[i] + sums_[i] : sums_[i];  // as in dense_pass
         for (index_t c = 0; c < groups(); ++c) {
             double* spread = spread_ + c * p_ * p_;
             mirror(spread, p_, p_);
@@ -146,10 +176,11 @@ private:
     const Features* targets_;
     const index_t k_, d_, p_;
     const bool tied_;
+    bool fixed_ = false;
     const index_t most_;
     const Panels panels_;
     double *weights_, *mean_, *spread_;
-    Buffer<double> shifted_, joined_, since_, sums_, rest_, out_, in_;
+    Buffer<double> shifted_, joined_, since_, sums_, rest_, cancelled_, out_, in_;
     Buffer<bool> seen_;
     Buffer<index_t> code_, start_, next_;  // of each row; of each scatter's rows in the block
 };

@@ -40,7 +40,7 @@ for number, (x, y) in enumerate(days):
     if number >= 20:
         window.forget(*days[number - 20])
 print(f"largest difference of a mean to its refit: {max(gaps):.0e}")
-print(f"digits lost: {window.digits_lost_:.1f} of 15.9")
+print(f"digits kept: {window.statistics_.digits_kept():.1f} of 15.9")
 
 figure, axis = plt.subplots()
 for name, share in scores.items():

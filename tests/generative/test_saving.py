@@ -31,8 +31,9 @@ def test_a_loaded_model_learns_merges_and_forgets(case: Case, tmp_path: Path) ->
     assert_same(again + case.make().partial_fit(x[40:], y[40:]), whole, x, case)
     again.partial_fit(x[40:], y[40:])
     assert_same(again, whole, x, case)
-    again.forget(x[40:], y[40:])
-    assert_same(again, model, x, case)
+    if case.forgets:
+        again.forget(x[40:], y[40:])
+        assert_same(again, model, x, case)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from suffice.statistics import (
     DiagonalMoments,
     EventCounts,
     Labels,
-    LostDigitsError,
     NegativeEvidenceError,
     NormalEquations,
     Parts,
@@ -54,17 +53,16 @@ def test_parts_of_other_kinds_do_not_add():
             act()
 
 
-def test_removal_is_of_all_parts_or_none_and_as_dear_as_the_dearest():
+def test_removal_is_of_all_parts_or_none_and_as_precise_as_the_worst():
     with pytest.raises(NegativeEvidenceError, match=r"counts\[1, 1\] would be 0 - 4 < 0"):
         SOME - MORE
     rng = np.random.default_rng(0)
     calm, storm = (both(size * rng.random((50, 2)), np.zeros(50, dtype=int)) for size in (1.0, 1e3))
     whole = calm + storm
-    left, lost, _ = whole.remove(storm)
-    assert lost == max(one.remove(two).digits_lost for one, two in zip(whole.parts, storm.parts, strict=True)) > 4
+    left = whole - storm
+    pairs = zip(whole.parts, storm.parts, strict=True)
+    assert left.digits_kept() == min((one - two).digits_kept() for one, two in pairs) < 11
     assert left.weight == 50
-    with pytest.raises(LostDigitsError, match="out of Parts loses"):
-        whole.remove(storm, digits_allowed=3)
 
 
 def test_parts_without_classes_stay_as_they_are_when_others_are_aligned():
@@ -80,8 +78,10 @@ def test_arrays_carry_the_number_of_their_part():
     arrays = SOME.to_arrays()
     assert set(arrays) == {
         "kinds",
-        *(f"0.{name}" for name in ("labels", "rows", "counts", "cells")),
+        *(f"0.{name}" for name in ("labels", "rows", "counts", "cells", "rows_error", "counts_error", "cells_error")),
         *(f"1.{name}" for name in ("labels", "weights", "mean", "spread", "cells")),
+        *(f"1.{name}" for name in ("weights_error", "bounds", "cells_error")),
+        *(f"{part}.{name}" for part in range(2) for name in ("least", "forgotten")),
     }
     assert Parts.from_arrays(arrays) == SOME
 

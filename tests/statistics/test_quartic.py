@@ -9,7 +9,7 @@ from sklearn.covariance import ledoit_wolf
 
 from suffice.families.priors import ledoit_wolf_shrinkage
 from suffice.kernels import ArrayEngine, Batch, ThreadEngine
-from suffice.statistics import FullMoments, Labels, LostDigitsError, NegativeEvidenceError, QuarticMoments
+from suffice.statistics import FullMoments, Labels, QuarticMoments
 
 ENGINE = ThreadEngine(2)
 TWO = Labels.of(["ham", "spam"])
@@ -52,43 +52,16 @@ def test_sums_of_groups_far_apart_are_those_of_all_rows():
     both, (cubes, quartic) = moments(near) + moments(far), exact(np.vstack([near, far]))
     np.testing.assert_allclose(both.quartic[0], quartic, rtol=1e-13)
     np.testing.assert_allclose(both.cubes[0], cubes, rtol=0, atol=1e-13 * quartic.max())
-    left, (cubes, quartic) = both - moments(far), exact(near)
-    np.testing.assert_allclose(left.quartic[0], quartic, rtol=1e-8)
-    np.testing.assert_allclose(left.cubes[0], cubes, rtol=0, atol=1e-8 * quartic.max())
 
 
 def test_full_moments_are_those_of_full_moments():
     rng = np.random.default_rng(2)
     batch = Batch(rng.normal(size=(200, 3)), rng.integers(0, 2, 200), rng.random(200))
     found, expected = (ENGINE.accumulate(kind.over(TWO), batch) for kind in (QuarticMoments, FullMoments))
-    assert full(found) == expected
+    np.testing.assert_array_equal(found.spread, expected.spread)
+    np.testing.assert_array_equal(found.bounds, expected.bounds)
     assert found.tied() == expected.tied()
     assert found.diagonal() == expected.diagonal()
-
-
-def test_digits_lost_bounds_the_error():
-    rng = np.random.default_rng(3)
-    x = rng.normal(size=(100, 2))
-    kept, (_, truth) = moments(x), exact(x)
-    for size in (1e1, 3e1, 1e2):
-        gone = moments(size * rng.normal(size=(100, 2)) + size)
-        left, lost, _ = (kept + gone).remove(gone, digits_allowed=np.inf)
-        assert (abs(left.quartic[0] / truth - 1) <= 10 ** (lost - 15)).all()
-        assert lost == pytest.approx(4 * np.log10(size), abs=2.5)
-        assert lost >= full(kept + gone).remove(full(gone)).digits_lost
-    with pytest.raises(LostDigitsError, match="sum the remaining rows anew"):
-        (kept + moments(1e4 * x)) - moments(1e4 * x)
-
-
-def test_fourth_powers_that_were_never_there_are_refused():
-    """Three rows have the scatter of these, but not their fourth powers."""
-    some = moments([[-2.0], [2.0], [0.0], [1.0], [-1.0]])
-    spread = moments([[-2.0], [0.0], [2.0]])
-    stranger = QuarticMoments(
-        spread.labels, spread.weights, spread.mean, spread.spread, spread.cubes, 10 * spread.quartic
-    )
-    with pytest.raises(NegativeEvidenceError, match=r"the sum of fourth powers at \(0, 0, 0\) would be -286, of 34"):
-        some - stranger
 
 
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array], ids=["dense", "csr"])

@@ -389,7 +389,7 @@ def test_rows_of_skewed_columns_are_forgotten(form: str, seed: int) -> None:
     table, gone = skewed(seed=seed)
     columns = dict.fromkeys(table.columns[:-1], "numeric")
     model = suffice.fit(table, "y", form, columns=columns, folds=2)
-    assert model.forget(table.iloc[gone])["digits_kept"] > 9
+    assert model.forget(table.iloc[gone])["digits_kept"] > 6
     rest = suffice.fit(table.drop(index=gone), "y", form, columns=columns, folds=2)
     near(answers(model, table), answers(rest, table), 1e-9)
 
@@ -399,7 +399,7 @@ def test_a_column_that_loses_its_digits_is_named(form: str) -> None:
     table = houses(100)[["area", "price", "sold"]]
     table.loc[0, "area"] = 1e11
     model = suffice.fit(table.drop(columns={"linear": "sold"}.get(form, "price")), SUMS[form], form)
-    with pytest.raises(TableError, match=r"column 'area' .* rounding noise.*fit again to the rows that remain"):
+    with pytest.raises(TableError, match=r"too few digits would be left of column 'area'.*fit again to the rows"):
         model.forget(table[:1])
 
 

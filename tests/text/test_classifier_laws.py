@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from suffice.statistics.base import NegativeEvidenceError
+from suffice.statistics import NegativeEvidenceError
 from suffice.text import HashedVocabulary, Vocabulary
 
 from .corpora import (

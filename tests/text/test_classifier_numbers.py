@@ -274,7 +274,7 @@ def forgotten_one_by_one(
         )
         seen = np.minimum(words, 1) if once else words
         gone = counted(form, columns_like(model), [texts[i] for i in alike], y[alike], weights[alike], whole.labels)
-        left = whole.remove(gone).left
+        left = whole - gone
         # Forgetting takes words out that no document has any more; scores are over the words of all.
         table = np.zeros((len(whole.labels), width))
         kept = left.presences if once else left.events

@@ -67,8 +67,6 @@ class ElasticNet(StreamedLeastSquares):
         The result of the solver, where an iterative solver was used: theta, reason of stopping, trace.
     theta_ : ndarray of shape (p, t)
         Intercept and coefficients.
-    digits_lost_ : float
-        After ``forget``, a bound of the decimal digits that subtractions cost.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (d,)
@@ -221,8 +219,6 @@ class Lasso(ElasticNet):
         The result of the solver, where an iterative solver was used: theta, reason of stopping, trace.
     theta_ : ndarray of shape (p, t)
         Intercept and coefficients.
-    digits_lost_ : float
-        After ``forget``, a bound of the decimal digits that subtractions cost.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (d,)

@@ -914,7 +914,6 @@ class StreamedLeastSquares(LeastSquaresModel):
         """
         with self._learning(anew=True):
             self._forget_the_rows()
-            self.__dict__.pop("digits_lost_", None)
             sums_suffice = self._method == "normal" and self._covariance_kind == "classical"
             given = as_dataset(X, y=y, sample_weight=sample_weight, groups=groups)
             if given.in_memory is not None or groups is not None:
@@ -1004,10 +1003,18 @@ class StreamedLeastSquares(LeastSquaresModel):
             )
 
     def forget(self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None) -> Self:
-        """Subtract rows exactly: the result is that of :meth:`fit` to the other rows.
+        """Subtract rows: the result is that of :meth:`fit` to the other rows, exact to rounding, or refused.
 
-        ``digits_lost_`` bounds how many of the 15.9 decimal digits the subtraction cost; above 9 it raises, and the
-        model does not change.
+        The sums carry a bound of their rounding error: coefficients are right to a millionth of themselves or of their
+        standard errors.
+
+        Raises
+        ------
+        NegativeEvidenceError
+            If it can be detected that rows were never learned. The model is unchanged then.
+        LostDigitsError
+            If rounding would leave too few digits of what remains, such as without a row far from all others. The
+            model is unchanged then: fit the remaining rows.
         """
         self._check_fitted()
         self._check_sums("what is left without some rows")
@@ -1015,10 +1022,11 @@ class StreamedLeastSquares(LeastSquaresModel):
             data = as_dataset(X, y=y, sample_weight=sample_weight)
             batches = self._encode(data, reset=False)
             gone, observations = self._sum(batches, reset=False, aggregates=data.aggregates)
-            removal = self._memory.remove(gone)
+            left = self._memory - gone
             self._forget_the_rows()
-            self._remember(removal.left, _changed(self._observations, observations, Observations.minus))
-            self.digits_lost_ = max(getattr(self, "digits_lost_", 0.0), removal.digits_lost)
+            self._remember(left, _changed(self._observations, observations, Observations.minus))
+            if left.weight > 0:
+                self._check_read()  # raises if too few digits are left
         return self
 
     def __add__(self, other: Any) -> Self:
@@ -1040,7 +1048,6 @@ class StreamedLeastSquares(LeastSquaresModel):
         merged = copy.copy(self)
         with merged._learning(anew=False):
             merged._forget_the_rows()
-            merged.__dict__.pop("digits_lost_", None)
             observations = _changed(self._observations, other._observations, Observations.plus)
             merged._remember(self._memory + other._memory, observations)
         return merged

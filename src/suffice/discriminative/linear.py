@@ -66,8 +66,6 @@ class LinearRegression(StreamedLeastSquares):
         Number of iterations of the solver.
     solution_ : Solution
         The result of the solver, where an iterative solver was used: theta, reason of stopping, trace.
-    digits_lost_ : float
-        After ``forget``, a bound of the decimal digits that subtractions cost.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (d,)

@@ -6,17 +6,20 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from suffice.solvers.coordinate_descent import solve_quadratic
 from suffice.solvers.linear_algebra import EPSILON, Symmetric
 from suffice.solvers.non_negative import solve_non_negative
 from suffice.statistics import NormalEquations
-from suffice.statistics.base import FloatArray
+from suffice.statistics.rounding import REFIT, TOLERANCE, FloatArray, LostDigitsError
 
 #: Tolerance of the gradient of an elastic net, relative to the largest at zero.
 PRECISION = 1e-10
 #: Rounding error of sums of products, in units in the last place.
 ROUNDING = 4.0
+#: Columns of which rows were taken out depend on each other if the errors of their scaled products are below this.
+_DEPENDENT = 1e-11
 
 
 class Penalty(NamedTuple):
@@ -177,6 +180,7 @@ def solve_normal_equations(
     else:
         coef = factored.solve(xy)
     mean = np.zeros(sums.targets)  # of the residuals
+    read_from_sums = theta is None
     if theta is None:
         theta = with_intercept(sums, coef) if intercept else coef
     elif intercept:
@@ -188,8 +192,112 @@ def solve_normal_equations(
         terms = np.sqrt(np.diagonal(yy)) + np.sqrt(np.maximum(np.diagonal(xx), 0.0)) @ np.abs(coef)
         doubt = ROUNDING * EPSILON * terms**2
     rows = sums.weight if rows is None else rows
-    return LeastSquares(
+    error = _product_errors(sums, intercept) if sums.forgotten else None
+    if error is not None:
+        size = np.abs(coef)
+        doubt = doubt + np.diagonal(error.yy) + ((error.xx @ size + 2 * error.xy) * size).sum(axis=0)
+    found = LeastSquares(
         sums, intercept, theta, factored, residual, rank + int(intercept), doubt, rows, dispersion, solved
+    )
+    if error is not None and read_from_sums:
+        _check_digits(found, products, error, penalty)
+    return found
+
+
+def _product_errors(sums: NormalEquations, intercept: bool) -> Products:
+    """Return bounds of the errors of the products of a fit with or without an intercept."""
+    error, size, d = sums.error.products()[0], np.abs(sums.mean), sums.features
+    if not intercept:
+        off = sums.total * (size + sums.error.mean[0])
+        mixed = np.outer(off, sums.error.mean[0])
+        error = error + mixed + mixed.T + (sums.total_error + EPSILON * sums.total) * np.outer(size, size)
+    return Products(error[:d, :d], error[:d, d:], error[d:, d:])
+
+
+def _check_digits(found: LeastSquares, products: Products, error: Products, penalty: Penalty) -> None:
+    """Raise if coefficients may be off by more than the tolerance, relative to themselves or their standard errors.
+
+    With A the products and b those with a target, |error of theta| <= (I - |A^-1| dA)^-1 |A^-1| (dA |theta| + db) where
+    |A^-1| dA is small. With an l1 penalty, or coefficients >= 0, A is that of the coefficients that are not 0, and of
+    those that may not be: whose gradient is within its error of the threshold. An intercept is as right as predictions
+    at the mean, in deviations of the target.
+    """
+    free = max(found.df_residual, 1.0)
+    coef = found.theta[int(found.intercept) :]
+    for target, theta in enumerate(coef.T):
+        l2 = penalty.l2[target]
+        matrix = _with_ridge(products.xx, float(l2))
+        square, doubt = np.diagonal(matrix), np.diagonal(error.xx)
+        if (blank := (square <= 0) & (doubt > 0)).any():  # constant, or not
+            raise _lost(found.sums, int(np.argmax(blank)))
+        scale = np.where(square > 0, np.sqrt(np.maximum(square, 0.0)), 1.0)
+        matrix, unsure = matrix / scale / scale[:, None], error.xx / scale / scale[:, None]
+        right, unsure_right = products.xy[:, target] / scale, error.xy[:, target] / scale
+        theta = theta * scale
+        noise = float(found.residual[target, target]) / free
+        level = float(np.sqrt(max(products.yy[target, target], 0.0)))
+        is_sparse = penalty.l1 > 0 or penalty.positive
+        chosen = theta != 0 if is_sparse else np.ones(len(theta), dtype=bool)
+        while True:
+            off, spread = _errors_of(matrix, unsure, unsure_right, theta, chosen, may_depend=not is_sparse)
+            if not is_sparse:
+                break
+            gradient = right - matrix @ theta
+            doubt = unsure_right + unsure @ np.abs(theta) + np.abs(matrix) @ off
+            reached = (gradient if penalty.positive else np.abs(gradient)) + doubt > penalty.l1 / scale
+            if not (reached & ~chosen).any():
+                break
+            chosen = chosen | reached
+        allowed = TOLERANCE * np.maximum(np.abs(theta), np.sqrt(noise * spread))
+        allowed += TOLERANCE**2 * max(level, float(np.abs(theta).max(initial=0.0)))
+        lost = ~(off <= allowed)
+        mean_error = found.sums.error.mean[0]
+        if found.intercept:
+            d = len(theta)
+            middle = mean_error[d + target] + (np.abs(theta) / scale) @ mean_error[:d]
+            lost |= ~(middle <= TOLERANCE * max(level / np.sqrt(found.sums.total), abs(float(found.theta[0, target]))))
+        if lost.any():
+            shown = np.where(np.isfinite(off), off, np.inf) / np.maximum(allowed, np.finfo(float).tiny)
+            raise _lost(found.sums, int(np.argmax(np.where(lost, shown, 0.0))))
+
+
+def _errors_of(
+    matrix: FloatArray,
+    unsure: FloatArray,
+    unsure_right: FloatArray,
+    theta: FloatArray,
+    chosen: npt.NDArray[np.bool_],
+    may_depend: bool,
+) -> tuple[FloatArray, FloatArray]:
+    """Return bounds of the errors of coefficients, and the diagonal of the inverse, of scaled columns; 0 for others.
+
+    Where columns may depend on each other, as they do in the sum over the remaining rows too, errors are those of the
+    coefficients of least norm.
+    """
+    off, spread = np.zeros(len(theta)), np.zeros(len(theta))
+    if not chosen.any():
+        return off, spread
+    block = np.ix_(chosen, chosen)
+    factored = Symmetric.of(matrix[block])
+    inverse = factored.solve(np.eye(int(chosen.sum())))
+    size = np.abs(inverse)
+    steps = size @ unsure[block]
+    known = factored.rank == len(size) or (may_depend and float(unsure[block].sum()) <= _DEPENDENT)
+    if not (known and steps.sum(axis=1).max() < 0.5):
+        off[chosen] = np.inf
+        return off, spread
+    direct = size @ (unsure[block] @ np.abs(theta[chosen]) + unsure_right[chosen])
+    off[chosen] = np.linalg.solve(np.eye(len(size)) - steps, direct)
+    spread[chosen] = np.diagonal(inverse)
+    return off, spread
+
+
+def _lost(sums: NormalEquations, column: int) -> LostDigitsError:
+    """Return the error that the coefficient of a column has too few digits."""
+    return LostDigitsError(
+        f"without the rows that were taken out, the sums leave too few digits of the coefficient of feature {column}: "
+        f"they held nearly all of its spread, or of what is left it nearly depends on other columns: {REFIT}",
+        (column,),
     )
 
 

@@ -63,8 +63,6 @@ class Ridge(StreamedLeastSquares):
         Number of independent columns.
     solution_ : Solution
         The result of the solver, where an iterative solver was used: theta, reason of stopping, trace.
-    digits_lost_ : float
-        After ``forget``, a bound of the decimal digits that subtractions cost.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (d,)

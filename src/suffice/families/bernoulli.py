@@ -203,6 +203,8 @@ class Bernoulli(Distribution):
         require_evidence(statistics.labels, statistics.rows + strength.min(initial=np.inf), "probability is")
         require_known(statistics.labels, statistics.observed + strength, "probability is")
         absent = np.maximum(statistics.observed - counts, 0.0)  # fractional weights may round
+        statistics.check_digits(strength)
+        statistics.complement().check_digits(strength)
         present, absent = counts + strength, absent + strength
         total = present + absent
         return cls(present / total, absent / total)

@@ -23,7 +23,7 @@ from suffice.families.links import Link
 from suffice.families.priors import check_alpha
 from suffice.families.row_likelihood import Curve, LinkForm, ShareLikelihood, Terms, held_inside, impossible
 from suffice.statistics.base import FloatArray
-from suffice.statistics.moments import EPSILON
+from suffice.statistics.rounding import EPSILON
 
 if TYPE_CHECKING:
     from suffice.statistics.moments import DiagonalMoments

@@ -125,6 +125,7 @@ class Categorical(Simplex):
         [[[0.8, 0.2]], [[0.3333333333333333, 0.5, 0.16666666666666666]]]
         """
         strength = check_alpha(alpha, len(statistics.sizes))
+        statistics.check_digits(np.repeat(strength, statistics.sizes))
         blocks = [statistics.feature(index) for index in range(len(statistics.sizes))]
         for block, added in zip(blocks, strength, strict=True):
             require_evidence(statistics.labels, block.sum(axis=1) + added, "probabilities are")

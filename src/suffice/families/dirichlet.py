@@ -19,7 +19,7 @@ from suffice.families.priors import check_alpha, pseudo_mean, require_evidence, 
 from suffice.families.row_likelihood import Curve, ShareLikelihood, held_inside
 from suffice.statistics.base import FloatArray
 from suffice.statistics.labels import Labels
-from suffice.statistics.moments import EPSILON
+from suffice.statistics.rounding import EPSILON
 
 if TYPE_CHECKING:
     from suffice.statistics.moments import DiagonalMoments

@@ -20,7 +20,7 @@ from suffice.families.priors import (
     require_spread,
 )
 from suffice.statistics.base import FloatArray
-from suffice.statistics.moments import EPSILON
+from suffice.statistics.rounding import EPSILON
 
 if TYPE_CHECKING:
     from suffice.statistics.moments import DiagonalMoments

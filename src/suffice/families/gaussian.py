@@ -200,6 +200,7 @@ class Gaussian(_Normal):
         sigma2 = (statistics.spread + strength * pooled_variance) / evidence
         sigma2 = np.where((strength > 0) & never_varies(pooled_mean, pooled_variance), 1.0, sigma2)
         mu = np.where(statistics.observed > 0, statistics.mean, pooled_mean)
+        statistics.check_digits(sigma2)
         require_spread(statistics.labels, ~never_varies(mu, sigma2), "variance is")
         return cls(mu, sigma2)
 
@@ -270,4 +271,5 @@ class GaussianKnownVariance(_Normal):
         require_evidence(statistics.labels, statistics.weights + strength.min(initial=np.inf), "mean is")
         require_known(statistics.labels, statistics.observed + strength, "mean is")
         pooled_mean, _ = statistics.pooled()
+        statistics.check_digits(np.broadcast_to(known, statistics.mean.shape), means_alone=True)
         return cls(pseudo_mean(statistics.mean, statistics.observed, pooled_mean, strength), known)

@@ -15,7 +15,7 @@ from suffice.families.links import Link
 from suffice.families.priors import check_alpha, pseudo_mean, require_evidence, require_spread
 from suffice.families.row_likelihood import LARGEST_LOG_MEAN, LinkForm, PowerLinkLikelihood, Terms, over
 from suffice.statistics.base import FloatArray
-from suffice.statistics.moments import EPSILON
+from suffice.statistics.rounding import EPSILON
 
 if TYPE_CHECKING:
     from suffice.statistics.moments import DiagonalMoments

@@ -132,6 +132,7 @@ class Multinomial(Simplex):
         array([[0.75, 0.25]])
         """
         strength = check_alpha(alpha, statistics.counts.shape[1])
+        statistics.check_digits(strength)
         evidence = statistics.counts.sum(axis=1) + strength.sum()
         require_evidence(statistics.labels, evidence, "probabilities are", noun="counts")
         return cls(laplace(statistics.counts, strength))

@@ -140,6 +140,7 @@ class Poisson(Distribution):
         """
         strength = check_alpha(alpha, statistics.counts.shape[1])
         require_evidence(statistics.labels, statistics.rows + strength.min(initial=np.inf), "rate is")
+        statistics.check_digits(strength)
         evidence = statistics.observed + strength
         require_known(statistics.labels, evidence, "rate is")
         return cls((statistics.counts + strength) / evidence)

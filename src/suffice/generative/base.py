@@ -37,7 +37,7 @@ from suffice.partitioned import sample_rows
 from suffice.selection import tuning
 from suffice.selection.rows import Rows
 from suffice.statistics import Labels, Statistics
-from suffice.statistics.base import FloatArray
+from suffice.statistics.base import ALL_DIGITS, FloatArray
 from suffice.store import Contents, Stored, parameters
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ class SummedClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, BaseE
         return labels, statistics, found[:0]
 
     def forget(self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None) -> Self:
-        """Subtract rows exactly: the result is that of :meth:`fit` to the other rows.
+        """Subtract rows: the result is that of :meth:`fit` to the other rows, exact to rounding, or refused.
 
         Parameters
         ----------
@@ -252,23 +252,28 @@ class SummedClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, BaseE
         Returns
         -------
         self
-            ``digits_lost_`` bounds how many of the 15.9 decimal digits the subtraction cost.
+            The sum carries a bound of its rounding error; what is estimated from it is right to a millionth: means in
+            standard deviations, variances and counts relative to themselves. A temperature, or smoothing, that was
+            chosen at the fit (``"auto"``) stays as it was chosen from all rows.
 
         Raises
         ------
         NegativeEvidenceError
             If it can be detected that rows were never learned. The model is unchanged then.
         LostDigitsError
-            If the rest would be rounding noise. The model is unchanged then.
+            If rounding would leave too few digits of what remains, such as without a row far from all others. The
+            model is unchanged then: fit the remaining rows.
         """
         self._check_fitted()
         labels = self._memory.labels
         with self._learning(anew=False):
             data = self._dataset(X, y, sample_weight)
             _, statistics, _ = self._sum_parts(data, labels, fixed=True)
-            removal = self._memory.statistics.remove(statistics)
-            self._memory.replace(labels, self._sum_to_keep(removal.left))
-            self.digits_lost_ = max(getattr(self, "digits_lost_", 0.0), removal.digits_lost)
+            self._memory = self._memory.copied()
+            left = self._memory.statistics - statistics
+            self._memory.replace(labels, self._sum_to_keep(left))
+            if left.weight > 0 and left.digits_kept() < ALL_DIGITS:
+                self._check_read()  # raises if too few digits are left
         return self
 
     def __add__(self, other: Any) -> Self:
@@ -295,7 +300,7 @@ class SummedClassifier(Stored, ClassifierInPartsMixin, ReadFromStatistics, BaseE
 
     def _drop_fit_attributes(self) -> None:
         """Delete the attributes that describe the fit before."""
-        for name in ("digits_lost_", *self._fit_attributes):
+        for name in self._fit_attributes:
             self.__dict__.pop(name, None)
 
     def _remember(self, labels: Labels, like: npt.NDArray[Any], statistics: Any, fixed: bool = False) -> None:
@@ -834,7 +839,6 @@ class GenerativeClassifier(SummedClassifier):
                 "classes_fixed": self._memory.fixed,
                 "features": self.n_features_in_,
                 "feature_names": parameters.feature_names(self),
-                "digits_lost": getattr(self, "digits_lost_", 0.0),
                 **self._more_settings(),
             },
             statistics={"sum": self.statistics_},
@@ -852,8 +856,6 @@ class GenerativeClassifier(SummedClassifier):
         labels = Labels(tuple(settings["classes"]["names"]))
         model._chosen = dict(settings["chosen"])
         parameters.restore_features(model, settings)
-        if settings["digits_lost"]:
-            model.digits_lost_ = float(settings["digits_lost"])
         model._restore(settings)
         like = np.empty(0, dtype=object) if settings["classes"]["dtype"] == "O" else None
         statistics: Any = contents.statistics["sum"]
@@ -908,7 +910,7 @@ class RunningSum:
     labels
         The classes.
     statistics
-        The sum: it has ``+`` and ``remove``.
+        The sum: it has ``+`` and ``-``.
     fixed
         Whether the classes are fixed: others then raise.
     model

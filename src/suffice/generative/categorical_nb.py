@@ -80,8 +80,6 @@ class CategoricalNB(DiscreteNB):
         The sum over all rows, from which the model is read.
     em_trace_ : list of float
         The log-likelihood after each step of expectation maximisation, where there were any.
-    digits_lost_ : float
-        After ``forget``, a bound of the decimal digits that subtractions cost.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (d,)
@@ -200,6 +198,7 @@ class CategoricalNB(DiscreteNB):
         statistics = _seen(statistics)
         vocabularies: tuple[Labels, ...] = statistics.vocabularies
         alpha, sizes = self._alpha(len(vocabularies)), self._sizes(vocabularies)
+        statistics.check_digits(np.repeat(alpha, statistics.sizes))
         tables = [
             category_table(statistics.feature(feature), alpha[feature], sizes[feature])
             for feature in range(len(vocabularies))
@@ -360,14 +359,22 @@ def _seen(statistics: NamedCategoryCounts) -> NamedCategoryCounts:
         start += len(names)
     if sum(map(len, kept)) == start:
         return statistics
-    counts = statistics.counts[:, np.concatenate(kept)]
-    return NamedCategoryCounts(statistics.labels, statistics.rows, counts, tuple(vocabularies))
+    return statistics.take_columns(np.concatenate(kept), tuple(vocabularies))
 
 
 def _named(counted: CategoryCounts, names: list[Labels]) -> NamedCategoryCounts:
     """Return counts of codes as counts of the names that occurred."""
     spare = [Labels((0,)) if not len(known) else known for known in names]  # a feature of which no cell is known
-    return _seen(NamedCategoryCounts(counted.labels, counted.rows, counted.counts, tuple(spare)))
+    named = NamedCategoryCounts(
+        counted.labels,
+        counted.rows,
+        counted.counts,
+        tuple(spare),
+        rows_error=counted.rows_error,
+        counts_error=counted.counts_error,
+        least=counted.least,
+    )
+    return _seen(named)
 
 
 def _edges(bins: Any, values: FloatArray, weight: FloatArray | None) -> list[FloatArray]:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.families import MultivariateGaussian
+from suffice.families.multivariate_gaussian import SMALLEST_EIGENVALUE, SingularCovarianceError
 from suffice.families.priors import ledoit_wolf_shrinkage, oas_shrinkage, shrink_covariance
 from suffice.generative.conditional import DENSITIES, Conditional, Contributions, Theta, read_distances
 from suffice.generative.independent import Independent
@@ -19,8 +20,8 @@ from suffice.kernels.inputs import JOINT, Reading
 from suffice.kernels.libraries import beside, dense
 from suffice.kernels.protocol import Kernels
 from suffice.statistics import DiagonalMoments, FullMoments, Labels, QuarticMoments, TiedMoments
-from suffice.statistics.base import FloatArray
-from suffice.statistics.moments import never_varies
+from suffice.statistics.moments import ClassMoments, never_varies
+from suffice.statistics.rounding import TOLERANCE, Bounds, FloatArray
 
 
 class Structure(NamedTuple):
@@ -68,6 +69,33 @@ class Correlated(Conditional):
     def apart(self) -> Theta | None:
         """The linear form of the means about their centre: at a large offset theta itself has no digits left."""
         return self.about(self.centre) if self.is_tied else None
+
+    def check_digits(self, statistics: ClassMoments) -> None:
+        """Raise if rows were taken out of the sum, and the Gaussians may be off by more than the tolerance.
+
+        The sum over |Sigma^-1|_ij and the bound of Sigma_ij bounds the relative error of quadratic forms and of log
+        det Sigma; the means are compared in the same units.
+        """
+        if not statistics.forgotten:
+            return
+        error, weights = statistics.error, statistics.weights
+        if self.is_tied:
+            error, weights = error.pooled(), weights.sum(keepdims=True)
+        whitener = np.broadcast_to(self.family.whitener, (len(weights), *self.family.whitener.shape[-2:]))
+        for code, (half, weight) in enumerate(zip(whitener, weights, strict=True)):
+            if weight <= 0:
+                continue
+            products = Bounds(*(part[code : code + 1] for part in error)).products()[0] / weight
+            precision = np.abs(half.T @ half)
+            shares = (precision * products).sum(axis=1)
+            blur = error.mean[code] @ precision @ error.mean[code]
+            flat = ~(half != 0).any(axis=1)  # directions that were left out, as the rows do not vary along them
+            if flat.any():
+                deviation = np.sqrt(np.diagonal(np.atleast_3d(self.family.covariance.T).T[code]))
+                units = products / np.maximum(deviation[:, None] * deviation, np.finfo(float).tiny)
+                shares = shares + TOLERANCE / SMALLEST_EIGENVALUE * units.sum(axis=1)
+            if not (shares.sum() <= TOLERANCE and blur <= TOLERANCE**2):
+                raise statistics.lost_digits(int(np.argmax(shares)), None if self.is_tied else code)
 
     def about(self, centre: FloatArray) -> Theta:
         """Return the linear form of log p(x | y) less that of a class at the centre, where they share Sigma."""
@@ -235,7 +263,14 @@ def estimate_gaussians(
         rows = moments.weights.sum() if structure.tied else moments.weights
         growth = rows / _degrees_of_freedom(moments.labels, moments.weights, structure.tied)
         moments = replace(moments, spread=moments.spread * growth[..., None, None])
-    return Correlated(family.estimate(without_gaps(moments, structure.tied), share))
+    try:
+        gaussians = Correlated(family.estimate(without_gaps(moments, structure.tied), share))
+    except SingularCovarianceError as error:
+        if structure.tied or not _is_unsure(statistics):
+            raise  # a tied covariance is estimated again, without the directions in which rows do not vary
+        raise statistics.lost_digits(error.feature, error.place[0]) from None
+    gaussians.check_digits(statistics)
+    return gaussians
 
 
 def _degrees_of_freedom(labels: Labels, weights: FloatArray, tied: bool) -> Any:
@@ -330,6 +365,7 @@ def _independent(given: DiagonalMoments, structure: Structure, share: float, unb
     variance = (
         np.broadcast_to(level, variance.shape) if structure.spherical else ((1 - share) * variance + share * level)
     )
+    given.check_digits(variance)
     require_spread(statistics.labels, statistics.mean, variance)
     return Independent(statistics.mean, variance)
 
@@ -363,11 +399,18 @@ def require_cells(labels: Labels, observed: FloatArray) -> None:
         )
 
 
+def _is_unsure(statistics: ClassMoments) -> bool:
+    """Whether rows were taken out, so that it may be rounding that a feature does not vary, or does."""
+    return bool(statistics.forgotten) and bool((statistics.error.squares() > 0).any())
+
+
 def require_rows_that_differ(statistics: Any) -> None:
     """Raise where no class has rows that differ: one row, or copies of it."""
     spread = statistics.spread
     own = spread if isinstance(statistics, DiagonalMoments) else np.diagonal(spread, axis1=-2, axis2=-1)
     if not (own > 0).any():
+        if _is_unsure(statistics):
+            raise statistics.lost_digits(0)
         raise ValueError(
             "The number of samples must be more than the number of classes, and the rows of a class must differ: a "
             "covariance cannot be learned from one sample, or from rows that are alike in each class; give more rows"
@@ -380,6 +423,8 @@ def require_any_spread(moments: Any) -> None:
         flat = (np.trace(moments.spread, axis1=1, axis2=2) <= 0) & (moments.weights > 0)
         if flat.any():
             place = int(np.argmax(flat))
+            if _is_unsure(moments):
+                raise moments.lost_digits(0, place)
             label = moments.labels.names[place]
             one = f"y has only 1 sample in class {label!r}: " if moments.weights[place] == 1 else ""
             raise ValueError(

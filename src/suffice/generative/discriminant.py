@@ -121,8 +121,6 @@ class GDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PriorsGiven):  # ty
         The sum over all rows, from which the model is read.
     em_trace_ : list of float
         The log-likelihood after each step of expectation maximisation, where there were any.
-    digits_lost_ : float
-        After ``forget``, a bound of the decimal digits that subtractions cost.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (d,)

@@ -102,6 +102,7 @@ def complement_weights(statistics: EventCounts, alpha: FloatArray, norm: bool = 
     norm
         Whether each class's weights are divided by their sum.
     """
+    statistics.check_digits(alpha)
     others = statistics.counts.sum(axis=0) + alpha - statistics.counts
     # A word of this class alone, unsmoothed: its weight is large, not infinite.
     np.maximum(others, FORCED, out=others)

@@ -71,8 +71,6 @@ class FamilyNB(PriorsGiven):
         The sum over all rows, from which the model is read.
     em_trace_ : list of float
         The log-likelihood after each step of expectation maximisation, where there were any.
-    digits_lost_ : float
-        After ``forget``, a bound of the decimal digits that subtractions cost.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (d,)
@@ -154,6 +152,14 @@ class FamilyNB(PriorsGiven):
         return tags
 
 
+def _squared_scale(family: Any, mean: FloatArray) -> FloatArray:
+    """Return the square of what an error of each mean is small beside: its deviation, and the distance to an end."""
+    low, high = family.mean_range
+    inside = hold_inside(mean, family.mean_range)
+    near = np.minimum(np.abs(inside - low), np.abs(high - inside))
+    return np.asarray(np.minimum(near * near, family.variance(family.natural_parameter(inside))))
+
+
 def check_scalar(family: Any) -> None:
     """Raise if the mean does not determine the member of a family.
 
@@ -224,6 +230,8 @@ class Members(Linear):
         pooled, _ = statistics.pooled()
         mean = pseudo_mean(statistics.mean, statistics.observed, pooled, strength)
         low, high = family.mean_range
+        if statistics.forgotten:
+            statistics.check_digits(_squared_scale(family, mean), means_alone=True)
         silent = (pooled <= low) | (pooled >= high)
         at_end = ((mean <= low) | (mean >= high)) & ~silent
         if at_end.any() and (low != 0 or (mean >= high).any()):

@@ -19,6 +19,7 @@ from suffice.kernels.protocol import Kernels
 from suffice.statistics import DiagonalMoments
 from suffice.statistics.base import FloatArray
 from suffice.statistics.moments import never_varies
+from suffice.statistics.rounding import EPSILON
 
 #: Smoothing is a share of the largest variance, but of no more than this many times the feature's own: a feature in
 #: small units is not drowned by one in large units.
@@ -43,6 +44,12 @@ def smoothed(statistics: DiagonalMoments, share: float, alpha: Any) -> Independe
 
     A feature that never varies does not separate classes, and has the variance 1 (or the smoothing's) in each. For
     a class, or a feature in it, that was never seen, mean and variance are those of all rows.
+
+    Raises
+    ------
+    LostDigitsError
+        If rows were taken out, and a mean may be off by more than the tolerance, in standard deviations, or a variance,
+        relative to itself. Whether a feature that hardly varies is constant must be known, too.
     """
     strength = smoothing_strength(alpha, statistics.mean.shape[1])
     pooled_mean, pooled_variance = statistics.pooled()
@@ -54,6 +61,7 @@ def smoothed(statistics: DiagonalMoments, share: float, alpha: Any) -> Independe
     mean = np.where(seen, statistics.mean, pooled_mean)
     variance = np.where(seen, variance, pooled_variance) + added
     variance = np.where(constant, np.where(added > 0, added, 1.0), variance)
+    statistics.check_digits(np.where(constant & (added <= 0), (4 * EPSILON * mean) ** 2, variance))
     fine = ~never_varies(mean, variance) | constant
     if not fine.all():
         code, feature = np.unravel_index(int(np.argmin(fine)), fine.shape)

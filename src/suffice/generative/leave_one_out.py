@@ -14,7 +14,7 @@ from suffice.kernels.array_blocks import to_host
 from suffice.kernels.libraries import dense, is_foreign, is_sparse
 from suffice.selection.rows import Rows
 from suffice.selection.tuning import on_host
-from suffice.statistics import Statistics
+from suffice.statistics import LostDigitsError, Statistics
 from suffice.statistics.base import FloatArray
 
 #: The temporaries of a block of rows take about this many numbers.
@@ -30,8 +30,13 @@ def one_by_one(model: Any, statistics: Statistics, rows: Rows, which: Any = None
     scores = np.empty((len(places), len(rows.labels)))
     for place, row in enumerate(places):
         one = rows.take(np.array([row]))
-        left = statistics.remove(model._sum(one.x, one.codes, one.weight, one.labels), digits_allowed=15).left
-        scores[place] = on_host(model._score_features(model.estimate_joint(left), one.x, "joint"))[0]
+        try:
+            joint = model.estimate_joint(statistics - model.sum_rows(one, complete=False))
+        except LostDigitsError:  # the others are here: sum them
+            joint = model.estimate_joint(
+                model.sum_rows(rows.take(np.delete(np.arange(len(rows)), row)), complete=False)
+            )
+        scores[place] = on_host(model._score_features(joint, one.x, "joint"))[0]
     return scores
 
 

@@ -36,6 +36,7 @@ from suffice.statistics import (
     DiagonalMoments,
     EventCounts,
     Labels,
+    LostDigitsError,
     NamedCategoryCounts,
     Parts,
     PresenceCounts,
@@ -231,7 +232,7 @@ def _pruned(part: Any) -> Any:
         Labels(tuple(name for name, is_seen in zip(names, seen[end - len(names) : end], strict=True) if is_seen))
         for names, end in zip(part.vocabularies, ends, strict=True)
     ]
-    return replace(part, counts=part.counts[:, seen], vocabularies=tuple(kept))
+    return part.take_columns(seen, tuple(kept))
 
 
 # Distributions.
@@ -248,6 +249,7 @@ class Texts(Linear):
     @classmethod
     def estimate(cls, statistics: WordCounts, alpha: float) -> Texts:
         """Return the event model of words whose counts had ``alpha`` added to each."""
+        statistics.check_digits(alpha)
         counts = [statistics.feature(j) for j in range(len(statistics.vocabularies))]
         p = tuple(
             Multinomial.estimate(EventCounts(statistics.labels, statistics.rows, each), alpha).p if each.size else each
@@ -331,8 +333,14 @@ class Product(Conditional):
         var_smoothing
             The smoothing of variances, as for GaussianNB.
         """
-        parts = {kind_of(part): part for part in statistics.parts}
-        return cls({kind: _factor(kind, part, strength_of(alpha, kind), var_smoothing) for kind, part in parts.items()})
+        factors = {}
+        for place, part in enumerate(statistics.parts):
+            kind = kind_of(part)
+            try:
+                factors[kind] = _factor(kind, part, strength_of(alpha, kind), var_smoothing)
+            except LostDigitsError as error:
+                raise LostDigitsError(str(error), (place, *error.place)) from None
+        return cls(factors)
 
     @property
     def classes(self) -> int:
@@ -422,6 +430,7 @@ def _factor(kind: str, part: Any, alpha: float, var_smoothing: float) -> Conditi
             return Presences.of(Bernoulli.estimate(part, alpha), 0.5)
         case "text":
             return Texts.estimate(part, alpha)
+    part.check_digits(alpha)
     sized = [category_table(part.feature(j), alpha, size) for j, size in enumerate(part.sizes)]
     return Categories(sized, part.vocabularies)
 

@@ -61,6 +61,10 @@ class ArrayKernels(ArrayScores, ArrayWalks):
 
     capabilities: ClassVar[frozenset[str]] = frozenset()
 
+    def depth(self, batch: Batch, classes: int) -> float:
+        """Return how many rows are summed one after another, at most; libraries add up blocks in an order of theirs."""
+        return float(min(batch.rows, 65536))
+
     @in_blocks
     def class_weights(self, batch: Batch, classes: int) -> FloatArray:
         """Return the weight of the rows of each class, (k,)."""

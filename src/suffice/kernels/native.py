@@ -85,6 +85,11 @@ class NativeKernels:
 
     capabilities: ClassVar[frozenset[str]] = frozenset({"dual_ascent"})
 
+    def depth(self, batch: Batch, classes: int) -> float:
+        """Return how many rows are summed one after another, at most."""
+        least = 65536 if is_csr(batch.x) else 4096
+        return float(min(batch.rows, max(least, 16 * classes * (batch.features if is_csr(batch.x) else 1))))
+
     def class_weights(self, batch: Batch, classes: int) -> FloatArray:
         """Return the weight of the rows of each class."""
         weights = self._per_class(_native.class_weights, batch, classes)

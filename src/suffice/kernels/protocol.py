@@ -36,6 +36,13 @@ class Kernels(Protocol):
     #: Kernels beyond this list that these have, by name: "dual_ascent" where rows may be CSR in host memory.
     capabilities: ClassVar[frozenset[str]]
 
+    def depth(self, batch: Batch, classes: int) -> float:
+        """Return how many rows of a batch are summed one after another, at most: rounding errors grow with them.
+
+        Products of a column are summed about references so near to its means that those of its squares come to at most
+        9 times its spread; where they do not, this many times more rows are counted.
+        """
+
     def class_weights(self, batch: Batch, classes: int) -> FloatArray:
         """Return the weight of the rows of each class, (k,)."""
 

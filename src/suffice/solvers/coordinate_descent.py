@@ -237,7 +237,7 @@ def solve_quadratic(
             step = np.zeros_like(theta)
             step[free] = -Symmetric.of(matrix[free[:, None], free]).solve(violations[free])
             balanced = (np.abs(violations) <= (precision + rounding) * level)[known].all()
-            if balanced and -inner(step, violations) <= (precision + 100 * rounding) ** 2:
+            if balanced and -inner(step, violations) <= float(np.square(precision + 100 * rounding)):
                 return theta, True
             # In the null space of the matrix only the penalty decreases, until the first coefficient is zero.
             rest = np.zeros_like(theta)

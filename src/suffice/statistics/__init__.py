@@ -1,6 +1,6 @@
 """Statistics: immutable sums over rows, with ``+`` and ``-``."""
 
-from suffice.statistics.base import DIGITS_ALLOWED, LostDigitsError, NegativeEvidenceError, Removal, Statistics
+from suffice.statistics.base import Statistics
 from suffice.statistics.counts import CategoryCounts, EventCounts, PresenceCounts
 from suffice.statistics.curvature import Curvature
 from suffice.statistics.labels import Label, Labels
@@ -9,9 +9,9 @@ from suffice.statistics.named import NamedCategoryCounts, VocabularyCounts, Word
 from suffice.statistics.normal import NormalEquations
 from suffice.statistics.parts import Parts
 from suffice.statistics.quartic import QuarticMoments
+from suffice.statistics.rounding import LostDigitsError, NegativeEvidenceError
 
 __all__ = [
-    "DIGITS_ALLOWED",
     "CategoryCounts",
     "Curvature",
     "DiagonalMoments",
@@ -26,7 +26,6 @@ __all__ = [
     "Parts",
     "PresenceCounts",
     "QuarticMoments",
-    "Removal",
     "Statistics",
     "TiedMoments",
     "VocabularyCounts",

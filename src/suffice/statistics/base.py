@@ -5,55 +5,28 @@ from __future__ import annotations
 import dataclasses
 import typing
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from suffice.statistics.labels import Labels
+from suffice.statistics.rounding import REFIT, LostDigitsError
 from suffice.statistics.text import from_bytes, to_bytes
 
 FloatArray = npt.NDArray[np.float64]
 
 S = TypeVar("S", bound="Statistics")
 
-#: Subtraction may cost this many of float64's 15.9 decimal digits; past it, it refuses.
-DIGITS_ALLOWED = 9.0
+#: The decimal digits of a float64.
+ALL_DIGITS = 15.9
 
 
 class Addable(Protocol):
     """A value that adds up over parts of the rows, such as a statistic."""
 
     def __add__(self, other: Self, /) -> Self: ...
-
-
-class NegativeEvidenceError(ValueError):
-    """Rows were to be removed that the sum does not hold."""
-
-
-class LostDigitsError(ArithmeticError):
-    """A subtraction lost too many digits to cancellation: the remaining rows must be summed again.
-
-    Parameters
-    ----------
-    message
-        What was lost.
-    place
-        Where most digits were lost: as in :class:`Removal`.
-    """
-
-    def __init__(self, message: str, place: tuple[int, ...] = ()) -> None:
-        super().__init__(message)
-        self.place = place
-
-
-class Removal(NamedTuple):
-    """Result of a subtraction, and the number of decimal digits lost."""
-
-    left: Any
-    digits_lost: float
-    place: tuple[int, ...] = ()  # where most were lost, where that is known: (part,) of several, and (feature,) last
 
 
 class Cost(NamedTuple):
@@ -71,6 +44,10 @@ class Statistics(ABC):
     """
 
     kinds: ClassVar[dict[str, type[Statistics]]] = {}
+    #: Whether rows can be taken out again.
+    subtracts: ClassVar[bool] = True
+    #: Fields with bounds of rounding errors, which older files lack.
+    _bound_fields: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -150,38 +127,35 @@ class Statistics(ABC):
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def __sub__(self, other: Self) -> Self:
-        if type(other) is not type(self):
-            return NotImplemented
-        return typing.cast(Self, self.remove(other).left)
-
-    def remove(self, other: Self, digits_allowed: float = DIGITS_ALLOWED) -> Removal:
-        """Return the sum without the rows of ``other``, and the digits that cost.
+        """Return the sum without the rows of another.
 
         Raises
         ------
         NegativeEvidenceError
             Where less than nothing would be left: those rows were never in this sum.
         LostDigitsError
-            Where more than ``digits_allowed`` decimal digits cancel: sum the remaining rows anew.
+            Where it cannot be told whether rows are left. A model raises it where the estimates that it reads from the
+            sum would be off by more than :data:`~suffice.statistics.rounding.TOLERANCE`.
         """
-        if other.is_zero:
-            return Removal(self, 0.0)
-        removal = self._minus(other)
-        if not removal.digits_lost <= digits_allowed:
+        if type(other) is not type(self):
+            return NotImplemented
+        if not self.subtracts:
             raise LostDigitsError(
-                f"taking these rows out of {type(self).__name__} loses {removal.digits_lost:.1f} of 15.9 decimal "
-                f"digits (allowed: {digits_allowed:g}): what is left is rounding noise; sum the remaining rows anew",
-                removal.place,
+                f"rows cannot be taken out of {type(self).__name__}, which would lose its digits: {REFIT}"
             )
-        return removal
+        return self if other.is_zero else self._minus(other)
+
+    def digits_kept(self) -> float:
+        """Return to how many decimal digits the sum is known at least: 15.9 if nothing was rounded."""
+        return ALL_DIGITS
 
     @abstractmethod
     def _plus(self, other: Self) -> Self:
         """Return the sum of two statistics, neither of them the zero."""
 
-    @abstractmethod
-    def _minus(self, other: Self) -> Removal:
-        """Return the difference and the digits lost; raise for rows that cannot have been in the sum."""
+    def _minus(self, other: Self) -> Self:
+        """Return the difference; raise for rows that cannot have been in the sum."""
+        raise NotImplementedError(f"{type(self).__name__} defines no subtraction")
 
     @abstractmethod
     def scaled(self, factor: float) -> Self:
@@ -197,9 +171,15 @@ class Statistics(ABC):
         """Return the statistic that :meth:`to_arrays` wrote; raise for invalid arrays."""
         hints = typing.get_type_hints(cls)
         names = [field.name for field in dataclasses.fields(typing.cast(Any, cls))]
-        if set(arrays) != set(names):
+        if not set(names) - cls._bound_fields <= set(arrays) <= set(names):
             raise ValueError(f"{cls.__name__} is stored as the arrays {sorted(names)}; got {sorted(arrays)}")
-        return cls(**{name: _decode(hints[name], name, np.asarray(arrays[name])) for name in names})
+        names = [name for name in names if name in arrays]
+        found = cls(**{name: _decode(hints[name], name, np.asarray(arrays[name])) for name in names})
+        return found if cls._bound_fields <= set(arrays) else found._unbounded()
+
+    def _unbounded(self) -> Self:
+        """Return the same sum, of which nothing is known about its rounding error."""
+        return self
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -223,6 +203,7 @@ class KnownCells(Statistics):
 
     # (k, d) weight of the rows in which the cell is known; (k, 0) where no cell is missing
     cells: FloatArray = dataclasses.field(default_factory=lambda: np.zeros((0, 0)))
+    cells_error: FloatArray = dataclasses.field(default_factory=lambda: np.zeros((0, 0)), kw_only=True)  # as cells
 
     weights_field: ClassVar[str]  # the field with the weight of all rows of each class, (k,)
     table_field: ClassVar[str]  # a field with one entry per cell, (k, d)
@@ -231,10 +212,14 @@ class KnownCells(Statistics):
         if np.shape(self.cells)[1:] == (0,):
             classes = np.shape(getattr(self, self.weights_field))[:1]
             object.__setattr__(self, "cells", np.zeros((*classes, 0)))
+        if np.size(self.cells_error) == 0:
+            object.__setattr__(self, "cells_error", np.zeros(np.shape(self.cells)))
         super().__post_init__()
         shape = getattr(self, self.table_field).shape
         if self.misses_cells and self.cells.shape != shape:
             raise ValueError(f"cells must have shape {shape}; got {self.cells.shape}")
+        if self.cells_error.shape != self.cells.shape:
+            raise ValueError(f"cells_error must have shape {self.cells.shape}; got {self.cells_error.shape}")
 
     @property
     def misses_cells(self) -> bool:
@@ -244,15 +229,23 @@ class KnownCells(Statistics):
     @property
     def observed(self) -> FloatArray:
         """The weight of the rows in which each cell is known, (k, d)."""
-        if self.misses_cells:
-            return self.cells
-        return np.broadcast_to(getattr(self, self.weights_field)[:, None], getattr(self, self.table_field).shape)
+        return self.cells if self.misses_cells else self._of_rows(self.weights_field)
+
+    def _of_rows(self, field: str) -> FloatArray:
+        """Return a field of the rows of each class, (k,), as one of their cells, (k, d)."""
+        return np.broadcast_to(getattr(self, field)[:, None], getattr(self, self.table_field).shape)
 
     def _observing(self, other: Self) -> tuple[Self, Self]:
         """Return this and another of its shape, both with the weights of their cells if either misses some."""
         if not (self.misses_cells or other.misses_cells):
             return self, other
-        return self._with(cells=self.observed), other._with(cells=other.observed)
+        return self.with_cells(), other.with_cells()
+
+    def with_cells(self) -> Self:
+        """Return the same sum with the weights of its cells, if none is missing too."""
+        if self.misses_cells:
+            return self
+        return self._with(cells=self.observed, cells_error=self._of_rows(f"{self.weights_field}_error"))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -334,33 +327,3 @@ def check_factor(factor: float) -> float:
     if not 0 <= factor < float("inf"):
         raise ValueError(f"factor must be finite and not negative; got {factor!r}")
     return float(factor)
-
-
-def _fractions(whole: FloatArray, part: FloatArray) -> npt.NDArray[np.bool_]:
-    """Return where a difference is of fractions, which round; whole numbers subtract exactly."""
-    return np.asarray((whole != np.rint(whole)) | (part != np.rint(part)))
-
-
-def less(
-    name: str, whole: FloatArray, part: FloatArray, place_name: Callable[[tuple[int, ...]], str] | None = None
-) -> FloatArray:
-    """Return ``whole - part`` for sums that cannot be negative; of fractions, what is within rounding of 0 is 0.
-
-    A place that would be negative is called by its indices into ``name``, or as ``place_name`` calls it.
-    """
-    left = whole - part
-    left = np.where(_fractions(whole, part) & (np.abs(left) <= 1e-12 * np.abs(whole)), 0.0, left)
-    if left.size and left.min() < 0:
-        place = tuple(int(index) for index in np.unravel_index(int(np.argmin(left)), left.shape))
-        called = place_name(place) if place_name else f"{name}[{', '.join(map(str, place))}]"
-        raise NegativeEvidenceError(
-            f"{called} would be {whole[place]:g} - {part[place]:g} < 0: these rows were never in the sum"
-        )
-    return left
-
-
-def digits_lost(whole: FloatArray, part: FloatArray, left: FloatArray) -> float:
-    """Return the decimal digits that cancelled in ``left = whole - part``; whole numbers lose none."""
-    inexact = _fractions(whole, part) & (left > 0)
-    shrink = np.where(inexact, whole, 1.0) / np.where(inexact, left, 1.0)
-    return float(np.log10(shrink.max(initial=1.0)))

@@ -7,16 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.statistics.base import (
-    Cost,
-    FloatArray,
-    Removal,
-    Statistics,
-    check_factor,
-    digits_lost,
-    less,
-    product_work,
-)
+from suffice.statistics.base import Cost, FloatArray, Statistics, check_factor, product_work
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +25,8 @@ class Curvature(Statistics):
     (array([0., 1.]), array([[0.5, 0. ],
            [0. , 0.5]]))
     """
+
+    subtracts = False
 
     total: float
     theta: FloatArray  # (p, t), one column per linear predictor
@@ -89,23 +82,6 @@ class Curvature(Statistics):
             gradient=self.gradient + other.gradient,
             hessian=self.hessian + other.hessian,
         )
-
-    def _minus(self, other: Self) -> Removal:
-        self._check(other)
-        whole, part = np.array([self.total]), np.array([other.total])
-        total = less("weight", whole, part)
-        hessian = np.array(self.hessian - other.hessian)
-        before, gone = np.diagonal(self.hessian), np.diagonal(other.hessian)
-        left = less("hessian", before, gone)
-        np.fill_diagonal(hessian, left)
-        rest = replace(
-            self,
-            total=float(total[0]),
-            value=self.value - other.value,
-            gradient=self.gradient - other.gradient,
-            hessian=hessian,
-        )
-        return Removal(rest, max(digits_lost(whole, part, total), digits_lost(before, gone, left)))
 
     def scaled(self, factor: float) -> Self:
         """Return the log-likelihood with every row's weight multiplied by ``factor``."""

@@ -4,30 +4,45 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from suffice.statistics.base import (
+    ALL_DIGITS,
     Cost,
-    FloatArray,
     KnownCells,
-    NegativeEvidenceError,
-    Removal,
     Statistics,
     check_factor,
-    digits_lost,
-    less,
     placed,
     product_work,
 )
 from suffice.statistics.labels import ONE_CLASS, Labels
+from suffice.statistics.rounding import (
+    EPSILON,
+    REFIT,
+    TOLERANCE,
+    Bounds,
+    FloatArray,
+    LostDigitsError,
+    NegativeEvidenceError,
+    Weighed,
+    bounds_of_difference,
+    bounds_of_sum,
+    error_of_sum,
+    is_exact,
+    least_weight,
+    sum_error,
+    weight_left,
+)
 
-EPSILON = float(np.finfo(np.float64).eps)
-#: Rows that a kernel adds up one after the other, about.
-_BLOCK = 4096.0
+#: Rows that are summed one after another, where that is not known.
+_DEPTH = 4096.0
+#: The error of a spread of 0, relative to the variance that smoothing adds, up to which it is taken as constant.
+_CONSTANT = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +57,12 @@ class ClassMoments(Statistics):
     weights: FloatArray  # (k,)
     mean: FloatArray  # (k, d)
     spread: FloatArray  # sums of centred squares or products, in the subclass's shape
+    weights_error: FloatArray = field(default_factory=lambda: np.zeros(0), kw_only=True)  # (k,)
+    bounds: FloatArray = field(default_factory=lambda: np.zeros((4, 0, 0)), kw_only=True)  # (4, k, d), as Bounds
+    least: float = field(default=1.0, kw_only=True)  # the least weight of a row; 0 if it is not known
+    forgotten: float = field(default=0.0, kw_only=True)  # the weight of the rows that were taken out
+
+    _bound_fields = frozenset({"weights_error", "bounds", "least", "forgotten"})
 
     kernel: ClassVar[str]  # the name of the kernel that sums one batch
 
@@ -71,30 +92,47 @@ class ClassMoments(Statistics):
         keep = (left > 0).reshape(*left.shape, *(1 for _ in self.spread.shape[2:]))
         return np.where(keep, self.spread, 0.0)
 
-    @staticmethod
-    def _collected(per_class: FloatArray) -> FloatArray:
-        """Return (k, d) squares in the shape of the variances."""
-        return per_class
-
-    @staticmethod
-    def _every(per_class: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Return whether something holds, of (k, d) for which it does, in the shape of the variances."""
-        return per_class
-
-    @abstractmethod
-    def _cleared(self, squares: npt.NDArray[np.bool_]) -> FloatArray:
-        """Return the spread with 0 for some squares, and for the products of their features with others."""
+    def _squares(self) -> FloatArray:
+        """Return the squares of each class and feature, (k, d); a share of them where classes have them together."""
+        return self._variances(self.spread)
 
     # Where cells are missing, the weight behind a mean is the cell's; a kind that allows it overrides these two.
 
-    def _weighings(self) -> dict[str, FloatArray]:
-        """Return the fields that are sums of weights, by name."""
-        return {"weights": self.weights}
+    _weighings: ClassVar[tuple[str, ...]] = ("weights",)  # the fields that are sums of weights
 
     @property
     def _behind(self) -> FloatArray:
         """The weight behind each mean, (k, 1), or (k, d) where cells differ."""
         return self.weights[:, None]
+
+    @property
+    def _behind_error(self) -> FloatArray:
+        """The bound of its error relative to itself."""
+        return _relative(self.weights_error, self.weights)[:, None]
+
+    def __post_init__(self) -> None:
+        fields = vars(self)
+        is_given = np.size(self.bounds) > 0 or np.size(self.mean) == 0
+        if np.size(self.weights_error) == 0:
+            fields["weights_error"] = np.zeros(np.shape(self.weights))
+        if not is_given or (np.ndim(self.mean) == 2 and np.shape(self.bounds) == (4, 0, 0)):
+            fields["bounds"] = np.zeros((4, *np.shape(self.mean)))
+        super().__post_init__()
+        if not is_given:  # made from numbers, not by a kernel
+            fields["bounds"] = self._bounds_of_batch(min(_DEPTH, self.weight))
+            fields["bounds"].flags.writeable = False
+
+    def _bounds_of_batch(self, depth: float) -> FloatArray:
+        return np.stack(Bounds.of_batch(depth, self._behind, self.mean, self._squares()))
+
+    @property
+    def _weighed(self) -> Weighed:
+        return Weighed(self._behind, self._behind_error, self.mean, self._squares(), self.error)
+
+    @property
+    def error(self) -> Bounds:
+        """The bounds of the rounding error of means and spread."""
+        return Bounds(*self.bounds)
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         if self.mean.ndim != 2:
@@ -104,6 +142,8 @@ class ClassMoments(Statistics):
             "weights": (classes,),
             "mean": (classes, features),
             "spread": self.spread_shape(classes, features),
+            "weights_error": (classes,),
+            "bounds": (4, classes, features),
         }
 
     @classmethod
@@ -114,7 +154,17 @@ class ClassMoments(Statistics):
     @classmethod
     def of(cls, batch: Any, kernels: Any, labels: Labels = ONE_CLASS) -> Self:
         """Return the moments of one batch, whose y holds codes into ``labels``."""
-        return cls(labels, *getattr(kernels, cls.kernel)(batch, len(labels.names)))
+        return cls(labels, *getattr(kernels, cls.kernel)(batch, len(labels.names)))._with_bounds(batch, kernels)
+
+    def _with_bounds(self, batch: Any, kernels: Any) -> Self:
+        """Return the moments of one batch with the bounds of their error, for the engine's depth of summation."""
+        depth = kernels.depth(batch, len(self.labels))
+        errors = {}
+        if batch.weight is not None:
+            sums = [getattr(self, name) for name in self._weighings]
+            found = sum_error(is_exact((batch.weight,), *sums), depth, *sums)
+            errors = {f"{name}_error": error for name, error in zip(self._weighings, found, strict=True)}
+        return self._with(bounds=self._bounds_of_batch(depth), least=least_weight(batch.weight), **errors)
 
     @classmethod
     def cost_of(cls, batch: Any, labels: Labels = ONE_CLASS, *what: Any) -> Cost:
@@ -138,9 +188,10 @@ class ClassMoments(Statistics):
         if labels == self.labels:
             return self
         places, classes = labels.positions(self.labels), len(labels)
-        weighings = {name: placed(array, places, classes) for name, array in self._weighings().items()}
-        mean, spread = placed(self.mean, places, classes), self._moved(places, classes)
-        return self._with(labels=labels, mean=mean, spread=spread, **weighings)
+        names = [each for name in self._weighings for each in (name, f"{name}_error")]
+        moved = {name: placed(getattr(self, name), places, classes) for name in ("mean", *names)}
+        bounds = np.stack([placed(each, places, classes) for each in self.bounds])
+        return self._with(labels=labels, spread=self._moved(places, classes), bounds=bounds, **moved)
 
     def _paired(self, other: Self) -> tuple[Self, Self]:
         if self.features != other.features:
@@ -150,8 +201,11 @@ class ClassMoments(Statistics):
 
     def _plus(self, other: Self) -> Self:
         one, two = self._paired(other)
-        added = two._weighings()
-        weighings = {name: array + added[name] for name, array in one._weighings().items()}
+        weighings = {}
+        for name in self._weighings:
+            mine, theirs = getattr(one, name), getattr(two, name)
+            errors = getattr(one, f"{name}_error"), getattr(two, f"{name}_error")
+            weighings[name], weighings[f"{name}_error"] = mine + theirs, error_of_sum(mine, theirs, *errors)
         behind = one._behind + two._behind
         share = two._behind / np.where(behind > 0, behind, 1.0)
         apart = two.mean - one.mean
@@ -159,121 +213,177 @@ class ClassMoments(Statistics):
         mean = np.where(share == 1, two.mean, one.mean + share * apart)
         spread = one.spread + two.spread
         spread += self._products(np.sqrt(one._behind * share) * apart)
-        return one._with(mean=mean, spread=spread, **weighings)
+        return one._with(
+            mean=mean,
+            spread=spread,
+            bounds=np.stack(bounds_of_sum(one._weighed, two._weighed, mean)),
+            least=min(one.least, two.least),
+            forgotten=one.forgotten + two.forgotten,
+            **weighings,
+        )
 
-    def _minus(self, other: Self) -> Removal:
+    def _minus(self, other: Self) -> Self:
         whole, part = self._paired(other)
-        total, taken = whole._weighings(), part._weighings()
-        weighings = {name: less(name, total[name], taken[name]) for name in total}
-        left = whole._with(**weighings)
-        behind = left._behind
+        least, weighings = min(whole.least, part.least), {}
+        for name in self._weighings:
+            errors = getattr(whole, f"{name}_error") + getattr(part, f"{name}_error")
+            left, error = weight_left(getattr(whole, name), getattr(part, name), errors, least, self._name_of(name))
+            weighings[name], weighings[f"{name}_error"] = left, error
+        rest = whole._with(**weighings)
+        behind = rest._behind
+        stays = behind > 0
         share = part._behind / np.where(whole._behind > 0, whole._behind, 1.0)
-        growth = np.where(behind > 0, whole._behind / np.where(behind > 0, behind, 1.0), 0.0)
+        growth = np.where(stays, whole._behind / np.where(stays, behind, 1.0), 0.0)
         apart = (whole.mean - part.mean) * growth  # from the mean of what goes to the mean of what stays
-        mean = np.where(growth > 0, whole.mean + share * apart, 0.0)
-        before, gone = whole._kept(behind), part._kept(behind)
-        between = self._products(np.sqrt(behind * share) * apart)
-        left = left._with(mean=mean, spread=before - gone - between)
-        # What rounding may have done to the squares: to their terms, and to the means between which they are taken. The
-        # mean of the whole was rounded at the size of the means that it was merged from, which may be far larger.
-        rounded = np.maximum(np.abs(whole.mean) + np.abs(part.mean), np.abs(mean))
-        blur = EPSILON * rounded * growth * (share > 0)
-        doubt = self._collected(behind * share * blur * (2 * np.abs(apart) + blur))
-        doubt = doubt + EPSILON * self._variances(before + gone + between)
-        check_squares(self._variances(before), self._variances(left.spread), doubt, whole.weight)
-        left, noise = left._without_noise(whole, part, self._variances(before), doubt)
-        lost = max(1.0, noise.max(initial=1.0))
-        place = (int(np.argmax(noise.reshape(-1, self.features).max(axis=0, initial=1.0))),) if noise.size else ()
-        counted = max(digits_lost(total[name], taken[name], weighings[name]) for name in total)
-        return Removal(left, max(float(np.log10(lost)), counted), place)
+        mean = np.where(stays, whole.mean + share * apart, 0.0)
+        spread = whole._kept(behind) - part._kept(behind) - self._products(np.sqrt(behind * share) * apart)
+        bounds = bounds_of_difference(whole._weighed, part._weighed, behind, rest._behind_error, mean)
+        squares, error = self._variances(spread), self._square_error(bounds)
+        if (squares < -error).any():
+            place = tuple(int(index) for index in np.unravel_index(int(np.argmin(squares + error)), squares.shape))
+            raise NegativeEvidenceError(
+                f"the spread at {place} would be {squares[place]:g}: these rows were never in the sum"
+            )
+        nowhere = np.abs(mean) <= bounds.mean  # within rounding of 0
+        bounds = bounds._replace(mean=np.where(nowhere, 2 * bounds.mean, bounds.mean))
+        remaining = rest._with(
+            mean=np.where(nowhere, 0.0, mean),
+            spread=self._with_squares(spread, np.maximum(squares, 0.0)),
+            bounds=np.stack(bounds),
+            least=least,
+            forgotten=whole.forgotten + part.forgotten + part.weight,
+        )
+        return remaining._without_noise()
 
-    def _without_noise(self, whole: Self, part: Self, before: FloatArray, doubt: FloatArray) -> tuple[Self, FloatArray]:
-        """Return this difference with 0 for squares that are within rounding of 0, and how noisy each square is.
+    def _without_noise(self) -> Self:
+        """Return the moments with 0 for squares that are within their error of 0."""
+        squares, error = self._variances(self.spread), self.error
+        noise = squares <= self._square_error(error)
+        moved = np.broadcast_to(np.where(noise, squares, 0.0), error.terms.shape)
+        return self._with(
+            spread=self._with_squares(self.spread, np.where(noise, 0.0, squares)),
+            bounds=np.stack(error._replace(terms=error.terms + moved)),
+        )
 
-        Noise is in units of a rounding, relative to the square itself. A square within rounding of 0 has no digits; its
-        noise is relative to the spread that the feature has left over all classes, and there is none where the mean is
-        within rounding of 0 too: then all rows that are left have a 0 there.
+    def _name_of(self, name: str) -> Callable[[tuple[int, ...]], str]:
+        """Return what a place in a field of weights is called."""
+        return lambda place: f"{name}[{', '.join(map(str, place))}]"
 
-        Parameters
-        ----------
-        whole, part
-            What this is the difference of.
-        before
-            The squares before, of what still has rows.
-        doubt
-            What one rounding may have done to each of them.
-        """
-        tolerance = slack(whole.weight) * doubt
-        squares = self._variances(self.spread)
-        gone = (before > 0) & (squares <= tolerance)
-        behind = self._behind
-        size = sum((each._behind * _root_mean_square(each) for each in (whole, part)), np.zeros(1))
-        blur = slack(whole.weight) * EPSILON * size / np.where(behind > 0, behind, 1.0)
-        zero = gone & self._every((np.abs(self.mean) <= blur) | (behind == 0))
-        left = self._with(mean=np.where(zero, 0.0, self.mean), spread=self._cleared(gone))
-        pooled = np.broadcast_to(left._pooled_squares(), gone.shape)
-        shared = tolerance / np.where(pooled > 0, EPSILON * pooled, 1.0)
-        shared = np.where(pooled > 0, np.minimum(shared, 1 / EPSILON), 1 / EPSILON)
-        own = np.where(gone, 1.0, relative_noise(before, squares, doubt))
-        return left, np.where(gone & ~zero, shared, own)
+    @staticmethod
+    def _square_error(bounds: Bounds) -> FloatArray:
+        """Return the bounds of the error of the squares, in the shape of the variances."""
+        return bounds.squares()
 
-    def _pooled_squares(self) -> FloatArray:
-        """Return the squares of each feature about its mean over all classes, (d,)."""
-        behind = self._behind
-        total = behind.sum(axis=0)
-        mean = (behind * self.mean).sum(axis=0) / np.where(total > 0, total, 1.0)
-        within = self._variances(self.spread).reshape(-1, self.features).sum(axis=0)
-        return np.asarray(within + (behind * (self.mean - mean) ** 2).sum(axis=0))
+    @abstractmethod
+    def _with_squares(self, spread: FloatArray, squares: FloatArray) -> FloatArray:
+        """Return a spread with other squares."""
 
     def scaled(self, factor: float) -> Self:
         """Return the moments with every row's weight multiplied by ``factor``."""
         factor = check_factor(factor)
+        if factor == 1:
+            return self
+        weighings = {}
+        for name in self._weighings:
+            weighings[name] = scaled = getattr(self, name) * factor
+            weighings[f"{name}_error"] = getattr(self, f"{name}_error") * factor + 0.5 * EPSILON * scaled
         mean = self.mean if factor > 0 else np.zeros_like(self.mean)
-        weighings = {name: array * factor for name, array in self._weighings().items()}
-        return self._with(mean=mean, spread=self.spread * factor, **weighings)
-
-
-def slack(weight: float) -> float:
-    """Return how many roundings a sum over rows of this weight may be off by.
-
-    Within a block of rows they may all go the same way, as where one value is added again and again; blocks are merged.
-    """
-    return float(8 * np.sqrt(1 + weight) + min(weight, _BLOCK))
-
-
-def check_squares(before: FloatArray, left: FloatArray, doubt: FloatArray, weight: float, what: str = "spread") -> None:
-    """Raise where squares that are left are negative past any doubt.
-
-    Parameters
-    ----------
-    before, left
-        The squares before and after rows were taken out.
-    doubt
-        What one rounding may have done to each.
-    weight
-        Of the rows that the squares were summed over.
-    what
-        What they are called.
-    """
-    past = left + slack(weight) * doubt
-    if np.any(past < 0):
-        place = tuple(int(index) for index in np.unravel_index(int(np.argmin(past)), left.shape))
-        raise NegativeEvidenceError(
-            f"the {what} at {place} would be {left[place]:g}, of {before[place]:g}: these rows were never in the sum"
+        error, squares = self.error, self._squares() * factor
+        bounds = Bounds(
+            error.mean * (factor > 0), error.terms * factor + EPSILON * squares, *(part * factor for part in error[2:])
+        )
+        return self._with(
+            mean=mean,
+            spread=self.spread * factor,
+            bounds=np.stack(bounds),
+            least=self.least * factor,
+            forgotten=self.forgotten * factor,
+            **weighings,
         )
 
+    def transformed(self, A: FloatArray, b: FloatArray) -> Self:
+        """Return the moments of the rows A x + b, for A of shape (e, d): of a spread of products."""
+        size, width = np.abs(A), A.shape[1]
+        mean = self.mean @ A.T + b
+        rounded = (0.5 * EPSILON * (width + 2)) * (np.abs(self.mean) @ size.T + np.abs(b))
+        mean = np.where(np.abs(mean) <= rounded, 0.0, mean)
+        error = self.error
+        # Errors are at most products of roots, which |A| combines as A combines the columns.
+        terms, across, shift = (np.sqrt(part) @ size.T for part in error[1:])
+        own = np.sqrt(self._squares()) @ size.T
+        bounds = Bounds(
+            error.mean @ size.T + 2 * rounded, terms**2 + (width + 2) * EPSILON * own**2, across**2, shift**2
+        )
+        known = (self.weights > 0)[:, None]
+        spread = A @ self.spread @ A.T
+        return self._with(
+            mean=np.where(known, mean, 0.0),
+            spread=(spread + np.swapaxes(spread, -1, -2)) / 2,
+            bounds=np.stack([np.where(known, each, 0.0) for each in bounds]),
+        )
 
-def relative_noise(before: FloatArray, left: FloatArray, doubt: FloatArray) -> FloatArray:
-    """Return how far squares that are left may be off, in units of a rounding of each."""
-    doubtful = (before > 0) & (doubt > 0)  # what never varied still does not, exactly
-    left = np.where(doubtful, np.maximum(left, doubt), 1.0)
-    return np.asarray(np.where(doubtful, doubt, EPSILON) / (EPSILON * left))
+    def _unbounded(self) -> Self:
+        unknown = {f"{name}_error": np.full(getattr(self, name).shape, np.inf) for name in self._weighings}
+        return self._with(bounds=np.full(self.bounds.shape, np.inf), least=0.0, **unknown)
+
+    def check_digits(self, variance: FloatArray, means_alone: bool = False) -> None:
+        """Raise if rows were taken out, and a mean or variance that is left may be off by more than the tolerance.
+
+        Parameters
+        ----------
+        variance
+            The variances of the model that is read from the sum, (k, d).
+        means_alone
+            Whether the model reads no more than the means.
+        """
+        if not self.forgotten:
+            return
+        behind, error = self._behind, self.error
+        behind = np.where(behind > 0, behind, 1.0)
+        blur = (error.mean / TOLERANCE) ** 2
+        if not means_alone:
+            # What varies no more than rounding is constant if its error is below the variance that smoothing adds.
+            tolerance = np.where(self._squares() > 0, TOLERANCE, _CONSTANT)
+            blur = np.maximum(blur, error.squares() / behind / tolerance)
+        unsure = ~(blur <= variance)
+        if unsure.any():
+            code, feature = (int(index) for index in np.unravel_index(int(np.argmax(unsure)), unsure.shape))
+            raise self.lost_digits(feature, code)
+
+    def lost_digits(self, feature: int, code: int | None = None) -> LostDigitsError:
+        """Return the error that the digits of a feature are lost, in one class or in all."""
+        error, which = self.error, slice(None) if code is None else slice(code, code + 1)
+        mean, squares = error.mean[which, feature].max(initial=0.0), error.squares()[which, feature].sum()
+        where = "" if code is None or len(self.labels) == 1 else f" in class {self.labels.names[code]!r}"
+        weight = float(np.broadcast_to(self._behind, self.mean.shape)[which, feature].sum())
+        left = float(self._squares()[which, feature].sum())
+        return LostDigitsError(
+            f"without the rows that were taken out, too few digits are left of feature {feature}{where}: its mean is "
+            f"known to {mean:.2g} and its variance, {left / max(weight, 1e-300):.2g}, to "
+            f"{squares / max(weight, 1e-300):.2g}: {REFIT}",
+            (feature,),
+        )
+
+    def digits_kept(self) -> float:
+        """Return to how many decimal digits the sum is known at least: means in standard deviations, and spreads."""
+        if not self.forgotten:
+            return ALL_DIGITS
+        behind, error = self._behind, self.error
+        rows = np.maximum(behind.sum(axis=0), 1e-300)
+        mean = (behind * self.mean).sum(axis=0) / rows
+        squares = self._squares().sum(axis=0) + (behind * (self.mean - mean) ** 2).sum(axis=0)
+        blur = error.squares().max(axis=0, initial=0.0)
+        varies = squares > blur  # features that do not are constant, or models that read them are refused
+        lost = np.maximum(
+            error.mean.max(axis=0, initial=0.0) / np.sqrt(np.where(varies, squares, 1.0) / rows),
+            blur / np.where(varies, squares, 1.0),
+        )
+        return float(min(ALL_DIGITS, max(0.0, -np.log10(max(lost[varies].max(initial=0.0), EPSILON)))))
 
 
-def _root_mean_square(moments: ClassMoments) -> FloatArray:
-    """Return the root of the mean square of each class and feature about 0, (k, d)."""
-    behind = np.where(moments._behind > 0, moments._behind, 1.0)
-    return np.asarray(np.sqrt(np.maximum(moments._variances(moments.spread), 0.0) / behind + moments.mean**2))
+def _relative(error: FloatArray, value: FloatArray) -> FloatArray:
+    """Return an error relative to a value; 0 where the value is 0."""
+    return np.asarray(np.where(value > 0, error / np.where(value > 0, value, 1.0), 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,7 +409,9 @@ class DiagonalMoments(KnownCells, ClassMoments):
     @classmethod
     def of(cls, batch: Any, kernels: Any, labels: Labels = ONE_CLASS, missing: bool = False) -> Self:
         """Return the moments of one batch, whose y holds codes into ``labels``; with ``missing``, NaN is skipped."""
-        return cls(labels, *getattr(kernels, cls.kernel)(batch, len(labels.names), missing))
+        return cls(labels, *getattr(kernels, cls.kernel)(batch, len(labels.names), missing))._with_bounds(
+            batch, kernels
+        )
 
     def pooled(self) -> tuple[FloatArray, FloatArray]:
         """Return the mean and variance of each feature over the rows of all classes, (d,): within and between classes.
@@ -322,12 +434,16 @@ class DiagonalMoments(KnownCells, ClassMoments):
         between = (observed * (self.mean - mean) ** 2).sum(axis=0)
         return mean, (self.spread.sum(axis=0) + between) / total
 
+    _weighings = ("weights", "cells")
+    _bound_fields = ClassMoments._bound_fields | {"cells_error"}
+
     @property
     def _behind(self) -> FloatArray:
         return self.cells if self.misses_cells else self.weights[:, None]
 
-    def _weighings(self) -> dict[str, FloatArray]:
-        return {"weights": self.weights, "cells": self.cells}
+    @property
+    def _behind_error(self) -> FloatArray:
+        return _relative(self.cells_error, self.cells) if self.misses_cells else super()._behind_error
 
     def _paired(self, other: Self) -> tuple[Self, Self]:
         one, two = super()._paired(other)
@@ -346,8 +462,8 @@ class DiagonalMoments(KnownCells, ClassMoments):
     def _variances(spread: FloatArray) -> FloatArray:
         return spread
 
-    def _cleared(self, squares: npt.NDArray[np.bool_]) -> FloatArray:
-        return np.where(squares, 0.0, self.spread)
+    def _with_squares(self, spread: FloatArray, squares: FloatArray) -> FloatArray:
+        return squares
 
 
 class TiedMoments(ClassMoments):
@@ -374,16 +490,18 @@ class TiedMoments(ClassMoments):
     def _kept(self, left: FloatArray) -> FloatArray:
         return self.spread if np.any(left > 0) else np.zeros_like(self.spread)
 
-    @staticmethod
-    def _collected(per_class: FloatArray) -> FloatArray:
-        return np.asarray(per_class.sum(axis=0))
+    def _squares(self) -> FloatArray:
+        share = self.weights / max(float(self.weights.sum()), 1e-300)
+        return np.asarray(share[:, None] * np.diagonal(self.spread))
 
     @staticmethod
-    def _every(per_class: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        return np.asarray(per_class.all(axis=0))
+    def _square_error(bounds: Bounds) -> FloatArray:
+        return np.asarray(bounds.pooled().squares()[0])
 
-    def _cleared(self, squares: npt.NDArray[np.bool_]) -> FloatArray:
-        return np.where(squares[:, None] | squares[None, :], 0.0, self.spread)
+    def _with_squares(self, spread: FloatArray, squares: FloatArray) -> FloatArray:
+        spread = np.array(spread)
+        np.fill_diagonal(spread, squares)
+        return spread
 
 
 class FullMoments(ClassMoments):
@@ -404,16 +522,24 @@ class FullMoments(ClassMoments):
     def _variances(spread: FloatArray) -> FloatArray:
         return np.diagonal(spread, axis1=1, axis2=2)
 
-    def _cleared(self, squares: npt.NDArray[np.bool_]) -> FloatArray:
-        return np.where(squares[:, :, None] | squares[:, None, :], 0.0, self.spread)
+    def _with_squares(self, spread: FloatArray, squares: FloatArray) -> FloatArray:
+        spread, diagonal = np.array(spread), np.arange(self.features)
+        spread[:, diagonal, diagonal] = squares
+        return spread
 
     def tied(self) -> TiedMoments:
         """Return the same rows' moments with one scatter for all classes."""
-        return TiedMoments(self.labels, self.weights, self.mean, np.asarray(self.spread.sum(axis=0)))
+        return TiedMoments(
+            self.labels, self.weights, self.mean, np.asarray(self.spread.sum(axis=0)), **self._rounding()
+        )
 
     def diagonal(self) -> DiagonalMoments:
         """Return the same rows' moments without the products of different features."""
-        return DiagonalMoments(self.labels, self.weights, self.mean, self._variances(self.spread))
+        return DiagonalMoments(self.labels, self.weights, self.mean, self._variances(self.spread), **self._rounding())
+
+    def _rounding(self) -> dict[str, Any]:
+        """Return the fields with bounds of rounding errors."""
+        return {name: getattr(self, name) for name in sorted(ClassMoments._bound_fields)}
 
 
 def never_varies(mean: FloatArray, variance: FloatArray) -> npt.NDArray[np.bool_]:

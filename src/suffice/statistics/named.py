@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from suffice.statistics.base import FloatArray, Removal, digits_lost, less
 from suffice.statistics.counts import ClassCounts
 from suffice.statistics.labels import Labels
+from suffice.statistics.rounding import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +56,20 @@ class VocabularyCounts(ClassCounts):
         vocabularies = tuple(vocabularies)
         if vocabularies == self.vocabularies:
             return self
-        places = self._places(vocabularies)
-        counts = np.zeros((len(self.labels), sum(map(len, vocabularies))))
-        counts[:, places] = self.counts
-        return replace(self, counts=counts, vocabularies=vocabularies)
+        places, width = self._places(vocabularies), sum(map(len, vocabularies))
+
+        def widen(table: FloatArray) -> FloatArray:
+            wide = np.zeros((len(table), width))
+            wide[:, places] = table
+            return wide
+
+        error = self.counts_error
+        return replace(
+            self,
+            counts=widen(self.counts),
+            counts_error=widen(error) if error.size else error,
+            vocabularies=vocabularies,
+        )
 
     def _places(self, vocabularies: tuple[Labels, ...]) -> npt.NDArray[np.intp]:
         """Return which column each column of counts becomes among wider vocabularies."""
@@ -84,20 +94,28 @@ class VocabularyCounts(ClassCounts):
         united = tuple(mine if mine == theirs else mine.union(theirs)[0] for mine, theirs in pairs)
         return self.aligned(labels).widened(united), other.aligned(labels).widened(united)
 
-    def _minus(self, other: Self) -> Removal:
-        whole, part = self._paired(other)
-        rows = less("rows", whole.rows, part.rows)
-        counts = less("counts", whole.counts, part.counts, whole._called)
-        lost = max(digits_lost(whole.rows, part.rows, rows), digits_lost(whole.counts, part.counts, counts))
+    def _minus(self, other: Self) -> Self:
+        rest = super()._minus(other)
+        if rest.vocabularies == self.vocabularies:
+            return rest
         # Names that only the other side knows, with no counts, do not come into the vocabulary by being taken away.
-        if whole.vocabularies != self.vocabularies:
-            counts = counts[:, self._places(whole.vocabularies)]
-        return Removal(replace(whole, rows=rows, counts=counts, vocabularies=self.vocabularies), lost)
+        return rest.take_columns(self._places(rest.vocabularies), self.vocabularies)
+
+    def take_columns(self, columns: npt.NDArray[Any], vocabularies: tuple[Labels, ...]) -> Self:
+        """Return some columns of counts, where a mask is true or of these numbers, whose names these are."""
+        error = self.counts_error
+        return replace(
+            self,
+            counts=self.counts[:, columns],
+            counts_error=error[:, columns] if error.size else error,
+            vocabularies=vocabularies,
+        )
+
+    def _feature_of(self, column: int) -> int:
+        return int(np.searchsorted(np.cumsum(self.sizes), column, side="right"))
 
     def _called(self, place: tuple[int, ...]) -> str:
-        """Return what a place in counts is called."""
-        ends = np.cumsum(self.sizes)
-        index = int(np.searchsorted(ends, place[1], side="right"))
+        ends, index = np.cumsum(self.sizes), self._feature_of(place[1])
         name = self.vocabularies[index].names[place[1] - int(ends[index]) + self.sizes[index]]
         label = self.labels.names[place[0]]
         return f"the count of the {self.noun} {name!r} of feature {index} in class {label!r}"
@@ -128,7 +146,7 @@ class NamedCategoryCounts(VocabularyCounts):
         """Return the counts of one batch, whose x holds codes into the vocabularies; missing cells add nothing."""
         sizes = tuple(len(vocabulary) for vocabulary in vocabularies)
         rows, counts = kernels.category_counts(batch, len(labels), sizes, True)
-        return cls(labels, rows, counts, tuple(vocabularies))
+        return cls(labels, rows, counts, tuple(vocabularies))._with_bounds(batch, kernels)
 
 
 class WordCounts(VocabularyCounts):
@@ -147,9 +165,10 @@ class WordCounts(VocabularyCounts):
     """
 
     noun = "word"
+    _counts_cells = True
 
     @classmethod
     def of(cls, batch: Any, kernels: Any, labels: Labels, vocabularies: Sequence[Labels]) -> Self:
         """Return the counts of one batch, whose x holds one column per word, features side by side: dense or CSR."""
         rows, counts = kernels.event_counts(batch, len(labels))
-        return cls(labels, rows, counts, tuple(vocabularies))
+        return cls(labels, rows, counts, tuple(vocabularies))._with_bounds(batch, kernels)

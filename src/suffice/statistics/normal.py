@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
-from suffice.statistics.base import Cost, FloatArray, Removal, Statistics, product_work
+from suffice.statistics.base import Cost, Statistics, product_work
 from suffice.statistics.labels import ONE_CLASS
 from suffice.statistics.moments import TiedMoments
+from suffice.statistics.rounding import Bounds, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +31,25 @@ class NormalEquations(Statistics):
     mean: FloatArray  # (d + t,)
     scatter: FloatArray  # (d + t, d + t), centred
     targets: int  # t, the columns of y
+    total_error: float = field(default=0.0, kw_only=True)
+    bounds: FloatArray = field(default_factory=lambda: np.zeros((4, 0)), kw_only=True)  # (4, d + t), as Bounds
+    least: float = field(default=1.0, kw_only=True)  # the least weight of a row; 0 if it is not known
+    forgotten: float = field(default=0.0, kw_only=True)  # the weight of the rows that were taken out
+
+    _bound_fields = frozenset({"total_error", "bounds", "least", "forgotten"})
+
+    def __post_init__(self) -> None:
+        if np.size(self.bounds) == 0 and np.ndim(self.mean) == 1:
+            vars(self)["bounds"] = np.zeros((4, np.size(self.mean)))
+            super().__post_init__()  # checks the shapes
+            if np.size(self.mean):
+                vars(self)["bounds"] = self._moments(np.zeros((4, 0))).bounds[:, 0]
+        super().__post_init__()
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         if not 0 <= self.targets <= self.mean.size:
             raise ValueError(f"targets must be 0 to {self.mean.size}, the columns of [x, y]; got {self.targets}")
-        return {"mean": (self.mean.size,), "scatter": (self.mean.size, self.mean.size)}
+        return {"mean": (self.mean.size,), "scatter": (self.mean.size, self.mean.size), "bounds": (4, self.mean.size)}
 
     @classmethod
     def zero(cls) -> Self:
@@ -45,7 +60,8 @@ class NormalEquations(Statistics):
     def of(cls, batch: Any, kernels: Any) -> Self:
         """Return the normal equations of one batch, whose y holds one target or several."""
         weight, mean, scatter = kernels.normal_equations(batch)
-        return cls(weight, mean, scatter, len(mean) - batch.features)
+        moments = TiedMoments(ONE_CLASS, np.array([weight]), mean[None], scatter)
+        return cls._of_moments(moments._with_bounds(batch, kernels), len(mean) - batch.features)
 
     @classmethod
     def cost_of(cls, batch: Any, *what: Any) -> Cost:
@@ -92,11 +108,44 @@ class NormalEquations(Statistics):
         """Return the raw products of the rows [x, y], (d + t, d + t): for a fit through the origin."""
         return self.scatter + self.total * np.outer(self.mean, self.mean)
 
-    def _moments(self) -> TiedMoments:
-        return TiedMoments(ONE_CLASS, np.array([self.total]), self.mean[None, :], self.scatter)
+    @property
+    def error(self) -> Bounds:
+        """The bounds of the rounding error of mean and scatter, (1, d + t)."""
+        return Bounds(*self.bounds[:, None])
 
-    def _read(self, moments: TiedMoments) -> Self:
-        return type(self)(moments.weight, moments.mean[0], moments.spread, self.targets)
+    def transformed(self, A: FloatArray, b: FloatArray) -> Self:
+        """Return the normal equations of the rows [A x + b, y], for A of shape (e, d)."""
+        whole = np.zeros((len(A) + self.targets, self.mean.size))
+        whole[: len(A), : self.features] = A
+        whole[len(A) :, self.features :] = np.eye(self.targets)
+        return self._of_moments(
+            self._moments().transformed(whole, np.concatenate([b, np.zeros(self.targets)])), self.targets
+        )
+
+    def _moments(self, bounds: FloatArray | None = None) -> TiedMoments:
+        return TiedMoments(
+            ONE_CLASS,
+            np.array([self.total]),
+            self.mean[None, :],
+            self.scatter,
+            weights_error=np.array([self.total_error]),
+            bounds=self.bounds[:, None] if bounds is None else bounds[:, None],
+            least=self.least,
+            forgotten=self.forgotten,
+        )
+
+    @classmethod
+    def _of_moments(cls, moments: TiedMoments, targets: int) -> Self:
+        return cls(
+            moments.weight,
+            moments.mean[0],
+            moments.spread,
+            targets,
+            total_error=float(moments.weights_error[0]),
+            bounds=moments.bounds[:, 0],
+            least=moments.least,
+            forgotten=moments.forgotten,
+        )
 
     def _check(self, other: Self) -> None:
         mine, theirs = (self.features, self.targets), (other.features, other.targets)
@@ -105,13 +154,19 @@ class NormalEquations(Statistics):
 
     def _plus(self, other: Self) -> Self:
         self._check(other)
-        return self._read(self._moments() + other._moments())
+        return self._of_moments(self._moments() + other._moments(), self.targets)
 
-    def _minus(self, other: Self) -> Removal:
+    def _minus(self, other: Self) -> Self:
         self._check(other)
-        removal = self._moments()._minus(other._moments())
-        return removal._replace(left=self._read(removal.left))
+        return self._of_moments(self._moments() - other._moments(), self.targets)
 
     def scaled(self, factor: float) -> Self:
         """Return the normal equations with every row's weight multiplied by ``factor``."""
-        return self._read(self._moments().scaled(factor))
+        return self._of_moments(self._moments().scaled(factor), self.targets)
+
+    def digits_kept(self) -> float:
+        """Return to how many decimal digits the sum is known at least: means in standard deviations, and spreads."""
+        return self._moments().digits_kept()
+
+    def _unbounded(self) -> Self:
+        return self._with(total_error=np.inf, bounds=np.full(self.bounds.shape, np.inf), least=0.0)

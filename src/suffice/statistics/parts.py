@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from suffice.statistics.base import Cost, Removal, Statistics, Summariser, check_factor
+from suffice.statistics.base import ALL_DIGITS, Cost, Statistics, Summariser, check_factor
 from suffice.statistics.labels import Labels
 from suffice.statistics.text import from_bytes, to_bytes
 
@@ -84,11 +84,12 @@ class Parts(Statistics):
     def _plus(self, other: Self) -> Self:
         return type(self)(tuple(one + two for one, two in self._paired(other)))
 
-    def _minus(self, other: Self) -> Removal:
-        removals = [whole.remove(part, digits_allowed=np.inf) for whole, part in self._paired(other)]
-        left = type(self)(tuple(removal.left for removal in removals))
-        dearest = max(range(len(removals)), key=lambda number: removals[number].digits_lost)
-        return Removal(left, removals[dearest].digits_lost, (dearest, *removals[dearest].place))
+    def _minus(self, other: Self) -> Self:
+        return type(self)(tuple(whole - part for whole, part in self._paired(other)))
+
+    def digits_kept(self) -> float:
+        """Return to how many decimal digits the parts are known at least."""
+        return min((part.digits_kept() for part in self.parts), default=ALL_DIGITS)
 
     def scaled(self, factor: float) -> Self:
         """Return the parts with every row's weight multiplied by ``factor``."""

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from suffice.statistics.base import Cost, FloatArray, Removal, placed
+from suffice.statistics.base import Cost, placed
 from suffice.statistics.labels import ONE_CLASS, Labels
-from suffice.statistics.moments import EPSILON, FullMoments, check_squares, relative_noise
+from suffice.statistics.moments import FullMoments
+from suffice.statistics.rounding import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +19,8 @@ class QuarticMoments(FullMoments):
 
     They give the fourth powers of distances of standardised rows, in any units of the features. Two groups have the
     moments about their common mean that each of them has there; moved from its own mean by a step, a group's moments
-    change by what its weight, scatter and third moments say.
+    change by what its weight, scatter and third moments say. Rows cannot be taken out: fourth powers of outliers would
+    leave no digits.
 
     Examples
     --------
@@ -27,6 +29,8 @@ class QuarticMoments(FullMoments):
     >>> moments.spread.ravel(), moments.cubes.ravel(), moments.quartic.ravel()  # of -1, -1 and 2
     (array([6.]), array([6.]), array([18.]))
     """
+
+    subtracts = False
 
     cubes: FloatArray  # (k, d, d), the sums of z_j^2 z_l
     quartic: FloatArray  # (k, d, d), the sums of z_j^2 z_l^2
@@ -43,8 +47,8 @@ class QuarticMoments(FullMoments):
     @classmethod
     def of(cls, batch: Any, kernels: Any, labels: Labels = ONE_CLASS) -> Self:
         """Return the moments of one batch, whose y holds codes into ``labels``; the rows are read twice."""
-        weights, mean, spread = kernels.full_moments(batch, len(labels))
-        return cls(labels, weights, mean, spread, *kernels.quartic_moments(batch, len(labels), mean))
+        full = FullMoments.of(batch, kernels, labels)
+        return cls._beside(full, *kernels.quartic_moments(batch, len(labels), full.mean))
 
     @classmethod
     def cost_of(cls, batch: Any, labels: Labels = ONE_CLASS, *what: Any) -> Cost:
@@ -53,10 +57,11 @@ class QuarticMoments(FullMoments):
         return Cost(5 * cost.work, 3 * cost.result)
 
     def _full(self) -> FullMoments:
-        return FullMoments(self.labels, self.weights, self.mean, self.spread)
+        return FullMoments(self.labels, self.weights, self.mean, self.spread, **self._rounding())
 
-    def _beside(self, full: FullMoments, cubes: FloatArray, quartic: FloatArray) -> Self:
-        return type(self)(full.labels, full.weights, full.mean, full.spread, cubes, quartic)
+    @classmethod
+    def _beside(cls, full: FullMoments, cubes: FloatArray, quartic: FloatArray) -> Self:
+        return cls(full.labels, full.weights, full.mean, full.spread, cubes, quartic, **full._rounding())
 
     def aligned(self, labels: Labels) -> Self:
         """Return the same sums over a vocabulary that holds these classes and perhaps more."""
@@ -75,33 +80,6 @@ class QuarticMoments(FullMoments):
         full = one._full()._plus(two._full())
         here, there = one._about(full.mean), two._about(full.mean)
         return self._beside(full, here.cubes + there.cubes, here.quartic + there.quartic)
-
-    def _minus(self, other: Self) -> Removal:
-        whole, part = self._paired(other)
-        full, lost, place = whole._full()._minus(part._full())
-        stays = (full.weights > 0)[:, None, None]
-        gone = part._about(whole.mean)
-        back = _Move(full, whole.mean)  # from the mean of what stays to the mean of all
-        cubes = np.where(stays, whole.cubes - gone.cubes - back.cubes, 0.0)
-        before = np.where(stays, whole.quartic, 0.0)
-        quartic = np.where(stays, whole.quartic - gone.quartic - back.quartic(cubes), 0.0)
-        # Rounding blurs the terms, and the means between which they are taken; cubes lose less than fourth powers do.
-        counts = np.where(full.weights > 0, full.weights, 1.0)
-        growth = np.where(full.weights > 0, whole.weights / counts, 0.0) * (part.weights > 0)
-        blur = EPSILON * (np.abs(whole.mean) + np.abs(part.mean)) * growth[:, None]
-        doubt = EPSILON * (before + np.where(stays, part.quartic, 0.0))
-        for group, size, step in (
-            (whole, _cubes_at_most(whole), back.step),
-            (part, _cubes_at_most(part), _Move(part, whole.mean).step),
-            (full, np.abs(cubes), back.step),
-        ):
-            reach = _reach(group, size, np.abs(step))
-            doubt = doubt + np.where(stays, _reach(group, size, np.abs(step) + blur) - (1 - EPSILON) * reach, 0.0)
-        check_squares(before, quartic, doubt, whole.weight, "sum of fourth powers")
-        # The shrinkage reads their sum, each in units of the variances.
-        units = _divided_by_variances(full, before), _divided_by_variances(full, quartic)
-        noise = relative_noise(*units, _divided_by_variances(full, doubt))
-        return Removal(self._beside(full, cubes, quartic), max(lost, float(np.log10(noise.max(initial=1.0)))), place)
 
     def _about(self, centre: FloatArray) -> _Powers:
         """Return the third and fourth moments about another centre, (k, d)."""
@@ -140,24 +118,3 @@ class _Move:
         half = np.diagonal(group.spread, axis1=1, axis2=2)[:, :, None] * across**2 - 2 * across * cubes
         both = 4 * group.spread + group.weights[:, None, None] * down * across
         return np.asarray(half + half.swapaxes(1, 2) + down * across * both)
-
-
-def _divided_by_variances(group: FullMoments, quartic: FloatArray) -> FloatArray:
-    """Return the sum of fourth moments in units of the variances of a group, (k,)."""
-    own = np.diagonal(group.spread, axis1=1, axis2=2)
-    units = np.where(own > 0, own, np.inf)
-    return np.asarray(np.einsum("kij,ki,kj->k", quartic, 1 / units, 1 / units))
-
-
-def _cubes_at_most(group: QuarticMoments) -> FloatArray:
-    """Return what third moments cannot exceed, (k, d, d), by Cauchy and Schwarz."""
-    own = np.diagonal(group.spread, axis1=1, axis2=2)[:, :, None]
-    return np.asarray(np.sqrt(np.maximum(group.quartic * own, 0.0)))
-
-
-def _reach(group: FullMoments, cubes: FloatArray, step: FloatArray) -> FloatArray:
-    """Return the most that a step of this size can change the fourth moments, (k, d, d)."""
-    down, across = step[:, :, None], step[:, None, :]
-    half = np.diagonal(group.spread, axis1=1, axis2=2)[:, :, None] * across**2 + 2 * across * cubes
-    both = 4 * np.abs(group.spread) + group.weights[:, None, None] * down * across
-    return np.asarray(half + half.swapaxes(1, 2) + down * across * both)

@@ -29,11 +29,13 @@ class UsageError(TableError):
     """An invalid argument: the name of a column, a kind, a model or an output file."""
 
 
-def digits_error(column: str) -> TableError:
+def digits_error(column: str | None, error: ArithmeticError) -> TableError:
     """Return the error about a column whose sums would be rounding noise after a subtraction."""
+    if column is None:
+        return TableError(f"{error}; nothing was forgotten")
     return TableError(
-        f"without these rows column {column!r} would be left with rounding noise, since they hold nearly all of its "
-        "spread: nothing was forgotten; fit again to the rows that remain"
+        f"without these rows too few digits would be left of column {column!r}: they hold nearly all of its spread, or "
+        "what remains nearly depends on other columns: nothing was forgotten; fit again to the rows that remain"
     )
 
 

@@ -13,16 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.statistics import Labels
-from suffice.statistics.base import FloatArray, NegativeEvidenceError
+from suffice.statistics.rounding import FloatArray, LostDigitsError, NegativeEvidenceError
 from suffice.store import Contents, Stored, nest_contents, unnest_contents
 from suffice.tables.candidates import Candidate
 from suffice.tables.decision import Decision, ThresholdMeasures, find_positive
 from suffice.tables.encoding import Bins, Block, Targets, encode_rows, numeric_ranges
-from suffice.tables.errors import TableError, kind_cure
+from suffice.tables.errors import TableError, digits_error, kind_cure
 from suffice.tables.findings import ONE_CLASS, Finding
 from suffice.tables.importance import Importance
 from suffice.tables.predictors import Predictor, restore_predictor
-from suffice.tables.predictors.naive_bayes import Description, subtract_statistics, to_cells
+from suffice.tables.predictors.naive_bayes import Description, to_cells
 from suffice.tables.prefetch import prefetch
 from suffice.tables.schema import Field, Schema
 from suffice.tables.sources import open_table
@@ -514,7 +514,7 @@ class FittedTable(Stored):
         self.ranges_ = join_ranges(self.ranges_, numeric_ranges(row))
 
     def forget(self, table: TableLike, watch: Watch | None = None) -> dict[str, float]:
-        """Subtract rows exactly, and return a certificate.
+        """Subtract rows, exact to rounding or refused, and return a certificate.
 
         Without a ledger (``ledger=True`` at the fit), rows that were never learned are refused only if a count or a
         variance would become negative, and are subtracted otherwise. With a ledger, each row must have been learned, as
@@ -523,33 +523,41 @@ class FittedTable(Stored):
         Returns
         -------
         dict
-            ``rows``: number of rows subtracted; ``left``: number of rows that remain; ``digits_lost`` and
-            ``digits_kept``: precision of the variance of the worst column; ``verified``: whether a ledger confirmed
+            ``rows``: number of rows subtracted; ``left``: number of rows that remain; ``digits_kept``: a bound of the
+            decimal digits to which the sums of the worst column are known; ``verified``: whether a ledger confirmed
             each row.
         """
         self._refuse_unless_exact("forget rows")
         predictor, description, ledger = copy.deepcopy(self.predictor_), copy.deepcopy(self._description), self.ledger_
-        lost, rows = 0.0, 0
+        rows = 0
+        sums: Predictor | Description = predictor  # whose rows are subtracted
         try:
             for block, targets in self._labelled_batches(table, watch):
                 values = self._values(targets)
                 if ledger is not None:
                     ledger = _remove_from_ledger(ledger, block, targets, values, self._labels)
-                lost = max(lost, predictor.remove(block, values))
+                sums = predictor
+                predictor.remove(block, values)
                 if description is not None:
+                    sums = description
                     gone = description.sum_block(block, self.description_codes(values), self._description_labels)
-                    lost = max(lost, subtract_statistics(description, gone))
+                    description.subtract(gone)
                 rows += block.rows
+            if rows >= self.rows_:
+                raise TableError("these are all rows that the model has learned: nothing would be left of it")
+            sums = predictor
+            kept = predictor.finish_removal()
+            if description is not None:
+                sums = description
+                kept = min(kept, description.digits_kept())
         except NegativeEvidenceError as error:
             raise TableError(
                 f"some of these rows were never learned, or were forgotten before ({error}): nothing was forgotten"
             ) from None
-        if rows >= self.rows_:
-            raise TableError("these are all rows that the model has learned: nothing would be left of it")
-        predictor.finish_update()
+        except LostDigitsError as error:
+            raise digits_error(sums.column_at(error.place), error) from None
         self._take(predictor, description, ledger, self.rows_ - rows)
-        digits = {"digits_lost": lost, "digits_kept": 15.9 - lost}
-        return {"rows": rows, "left": self.rows_, **digits, "verified": ledger is not None}
+        return {"rows": rows, "left": self.rows_, "digits_kept": kept, "verified": ledger is not None}
 
     def _take(self, predictor: Any, description: Description | None, ledger: Ledger | None, rows: int) -> None:
         self.predictor_, self._description, self.ledger_ = predictor, description, ledger

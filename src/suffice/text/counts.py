@@ -11,9 +11,20 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice import _native
-from suffice.statistics import Labels, Removal, Statistics
-from suffice.statistics.base import Cost, FloatArray, check_factor, digits_lost, less, placed
+from suffice.statistics import Labels, Statistics
+from suffice.statistics.base import ALL_DIGITS, Cost, check_factor, placed
 from suffice.statistics.labels import ONE_CLASS
+from suffice.statistics.rounding import (
+    EPSILON,
+    EXACT,
+    REFIT,
+    TOLERANCE,
+    FloatArray,
+    LostDigitsError,
+    difference,
+    is_exact,
+    least_weight,
+)
 from suffice.statistics.text import from_bytes, to_bytes
 from suffice.text.features import Features
 from suffice.text.sample import DocumentSample
@@ -73,6 +84,10 @@ class DocumentCounts(Statistics):
     presences: FloatArray  # (k, V) documents that contain a word; (k, 0) where they are not counted
     documents: FloatArray  # (V,) the weight of the documents of all classes that contain a word
     sample: DocumentSample
+    error: float = 0.0  # bound of the error of each count, relative to it; 0 where whole numbers were added
+    least: float = 1.0  # the least weight of a document; 0 if it is not known
+
+    _bound_fields = frozenset({"error", "least"})
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         k, width = len(self.labels), len(self.documents)
@@ -114,9 +129,12 @@ class DocumentCounts(Statistics):
         sample = DocumentSample(spec.sampled, below if spec.sampled else 0.0, *sampled)
         counts = cls(labels, words, class_rows, events, presences, documents, sample).to_vocabulary(spec.vocabulary)
         uncounted = np.zeros((k, 0))
+        exact = is_exact((weights,), class_rows, documents)
         return counts._with(
             events=counts.events if spec.events else uncounted,
             presences=counts.presences if spec.presences else uncounted,
+            error=0.0 if exact else EPSILON * (batch.rows + 4),
+            least=least_weight(weights),
         )
 
     @classmethod
@@ -228,17 +246,21 @@ class DocumentCounts(Statistics):
             table = _native.text.added(np.atleast_2d(left), np.atleast_2d(right), columns.astype(np.int64), width)
             return np.asarray(table).reshape(*left.shape[:-1], width)
 
+        rows, error = one.rows + two.rows, max(self.error, other.error)
+        both = self.weight > 0 and other.weight > 0
         return replace(
             one,
             vocabulary=merged,
-            rows=one.rows + two.rows,
+            rows=rows,
             events=add("events"),
             presences=add("presences"),
             documents=add("documents"),
             sample=one.sample.merge(two.sample.renumber(columns=columns)),
+            error=error + EPSILON if both and (error or rows.max(initial=0.0) >= EXACT) else error,
+            least=min(self.least, other.least),
         )
 
-    def _minus(self, other: Self) -> Removal:
+    def _minus(self, other: Self) -> Self:
         self._check_same_counts(other)
         labels, _, _ = self.labels.union(other.labels)
         if not isinstance(self.vocabulary, Vocabulary) and isinstance(other.vocabulary, Vocabulary):
@@ -262,18 +284,40 @@ class DocumentCounts(Statistics):
                 f"the documents with {merged.name(index[1])!r} in class {labels.names[index[0]]!r}"
             ),
         }
-        left = {name: less(name, before[name], removed[name], describe.get(name)) for name in names}
-        lost = max(digits_lost(before[name], removed[name], left[name]) for name in names)
-        rest = whole._with(**left, sample=whole.sample.remove(part.sample))
+        left, errors, least = {}, [0.0], min(self.least, other.least)
+        for name in names:
+            error = self.error * before[name] + other.error * removed[name]
+            left[name], error = difference(before[name], removed[name], error, describe[name])
+            # What is within its error of 0 is 0 if it cannot be the weight of a document.
+            lost = error / np.where(left[name] > 0, left[name], np.where(2 * error < least, np.inf, error))
+            errors.append(float(np.where(error > 0, lost, 0.0).max(initial=0.0)))
+            if errors[-1] > TOLERANCE:
+                place = tuple(int(index) for index in np.unravel_index(int(np.argmax(lost)), lost.shape))
+                raise LostDigitsError(
+                    f"{describe[name](place)} would be {before[name][place]:g} - {removed[name][place]:g}, with a "
+                    f"rounding error of up to {error[place]:.2g}: {REFIT}"
+                )
+        sample = whole.sample.remove(part.sample)
+        rest = whole._with(**left, sample=sample, error=max(errors), least=least)
         if isinstance(rest.vocabulary, Vocabulary):
             rest = rest.take_columns(np.flatnonzero(rest.documents > 0))
-        return Removal(rest, lost)
+        return rest
+
+    def digits_kept(self) -> float:
+        """Return to how many decimal digits the counts are known at least."""
+        return float(min(ALL_DIGITS, -np.log10(max(self.error, EPSILON))))
+
+    def _unbounded(self) -> Self:
+        return self._with(error=np.inf, least=0.0)
 
     def scaled(self, factor: float) -> Self:
         """Return the counts with every document's weight multiplied by ``factor``."""
         factor = check_factor(factor)
+        if factor == 1:
+            return self
         tables = {name: getattr(self, name) * factor for name in ("rows", "events", "presences", "documents")}
-        return self._with(sample=self.sample.scaled(factor), **tables)
+        sample, error = self.sample.scaled(factor), self.error + EPSILON
+        return self._with(sample=sample, error=error, least=self.least * factor, **tables)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the counts, the vocabulary and the sample as plain arrays."""
@@ -283,7 +327,8 @@ class DocumentCounts(Statistics):
             name: np.asarray(getattr(self, name), order="C") for name in ("rows", "events", "presences", "documents")
         }
         kind = to_bytes(type(self.vocabulary).__name__)
-        return {"labels": self.labels.to_array(), "vocabulary": kind, **tables, **words, **sample}
+        bounds = {name: np.asarray(getattr(self, name)) for name in ("error", "least")}
+        return {"labels": self.labels.to_array(), "vocabulary": kind, **tables, **words, **sample, **bounds}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
@@ -294,10 +339,10 @@ class DocumentCounts(Statistics):
             known = sorted(BaseVocabulary.vocabularies)
             raise ValueError(f"{cls.__name__} is stored with an array 'vocabulary', one of {known} in JSON") from error
         expected = cls.zero()._with(vocabulary=kind()).to_arrays()
-        if set(arrays) != set(expected):
+        if not set(expected) - cls._bound_fields <= set(arrays) <= set(expected):
             raise ValueError(f"{cls.__name__} is stored as the arrays {sorted(expected)}; got {sorted(arrays)}")
         for name, like in expected.items():
-            array = np.asarray(arrays[name])
+            array = np.asarray(arrays.get(name, like))
             if like.dtype.kind in "iu" and array.dtype.kind not in "iu":
                 raise ValueError(f"array {name!r} must hold whole numbers; it holds {array.dtype}")
             if like.dtype == np.float64 and array.dtype.kind not in "fiu":
@@ -311,5 +356,10 @@ class DocumentCounts(Statistics):
             float(sampled["below"]),
             *(np.asarray(sampled[name]) for name in ("hashes", "codes", "weights", "ends", "columns", "counts")),
         )
-        tables = {name: np.asarray(arrays[name]) for name in ("rows", "events", "presences", "documents")}
-        return cls(labels=Labels.from_array(arrays["labels"]), vocabulary=words, sample=sample, **tables)
+        tables: dict[str, Any] = {
+            name: np.asarray(arrays[name]) for name in ("rows", "events", "presences", "documents")
+        }
+        found = cls(Labels.from_array(arrays["labels"]), words, **tables, sample=sample)
+        if not cls._bound_fields <= set(arrays):
+            return found._unbounded()
+        return found._with(error=float(arrays["error"]), least=float(arrays["least"]))

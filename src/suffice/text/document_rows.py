@@ -11,7 +11,7 @@ import numpy.typing as npt
 import scipy
 
 from suffice.kernels.sparse import intact
-from suffice.statistics import Labels, NegativeEvidenceError, Removal
+from suffice.statistics import Labels, NegativeEvidenceError
 from suffice.statistics.base import FloatArray
 from suffice.text.vocabulary import BaseVocabulary, HashedVocabulary, Index, Vocabulary, strip_prefix
 
@@ -64,8 +64,8 @@ class DocumentRows:
             np.concatenate([self.weights, other.weights]),
         )
 
-    def remove(self, other: DocumentRows) -> Removal:
-        """Return the documents without some of them; no digits are lost."""
+    def __sub__(self, other: DocumentRows) -> DocumentRows:
+        """Return the documents without some of them."""
         _, _, right_codes = self.labels.union(other.labels)
         vocabulary, left, right = self.vocabulary.union(other.vocabulary)
         rest = np.array(self.weights)
@@ -81,9 +81,9 @@ class DocumentRows:
                 )
             equal = [at for at in found if rest[at] == weight]
             rest[(equal or found)[-1]] -= weight
-        kept = rest > 1e-12
+        kept = rest > 1e-9 * self.weights
         remaining = replace(self, counts=self.counts[kept], codes=self.codes[kept], weights=rest[kept])
-        return Removal(remaining._drop_unused_words(), 0.0)
+        return remaining._drop_unused_words()
 
     def to_vocabulary(self, vocabulary: BaseVocabulary) -> DocumentRows:
         """Return documents of exact words over the columns of another vocabulary; an empty one stands for all words."""

@@ -7,8 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from suffice.statistics import Removal, Statistics
-from suffice.statistics.base import FloatArray, check_factor, less
+from suffice.statistics import Statistics
+from suffice.statistics.base import check_factor
+from suffice.statistics.rounding import FloatArray, difference
 
 from . import EPSILON, Kind, Rows, lawful, whole_numbers
 
@@ -42,9 +43,12 @@ class WeightedTotal(Statistics):
             raise ValueError("totals of different features do not go together")
         return type(self)(self.total + other.total, self.sums + other.sums)
 
-    def _minus(self, other: Self) -> Removal:
-        total = less("weight", np.array([self.total]), np.array([other.total]))
-        return Removal(type(self)(float(total[0]), less("sums", self.sums, other.sums)), 0.0)
+    def _minus(self, other: Self) -> Self:
+        numbers = (np.append(each.sums, each.total) for each in (self, other))
+        left, _ = difference(
+            *numbers, np.full(len(self.sums) + 1, 1e-12 * self.total), lambda place: f"sums[{place[0]}]"
+        )
+        return type(self)(float(left[-1]), left[:-1])
 
     def scaled(self, factor: float) -> Self:
         factor = check_factor(factor)

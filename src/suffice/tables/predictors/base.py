@@ -188,8 +188,16 @@ class Predictor(ABC):
         """Add rows."""
         raise NotImplementedError
 
-    def remove(self, block: Block, values: npt.NDArray[Any]) -> float:
-        """Subtract rows, and return the number of digits lost."""
+    def remove(self, block: Block, values: npt.NDArray[Any]) -> None:
+        """Subtract rows."""
+        raise NotImplementedError
+
+    def column_at(self, place: tuple[int, ...]) -> str | None:
+        """Return the column at a place of the sums, if it is one."""
+        return None
+
+    def finish_removal(self) -> float:
+        """Finish after rows were subtracted, and return how many digits of the sums are known; raise if too few."""
         raise NotImplementedError
 
     def add_columns(self, features: Sequence[Feature], cells: Block) -> None:
@@ -205,7 +213,7 @@ class Predictor(ABC):
         raise NotImplementedError
 
     def finish_update(self) -> None:  # noqa: B027  (few have to)
-        """Finish after rows were added or subtracted, or models merged."""
+        """Finish after rows were added, or models merged."""
 
     def merge(self, other: Any) -> Predictor:
         """Return the model of the rows of both."""

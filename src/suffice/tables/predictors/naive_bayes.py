@@ -18,12 +18,12 @@ from suffice.generative.joint import Joint, What
 from suffice.generative.product import Cells, Product, TextColumns, class_weights, kind_of, pruned, summarise
 from suffice.kernels import Batch, ThreadEngine
 from suffice.kernels.engine import engine_for
-from suffice.statistics import Labels, LostDigitsError, Parts, Statistics
+from suffice.statistics import Labels, Parts, Statistics
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored
 from suffice.store.parameters import decode_parameters, encode_parameters
 from suffice.tables.encoding import Block
-from suffice.tables.errors import TableError, digits_error
+from suffice.tables.errors import TableError
 from suffice.tables.predictors.base import Effects, EncodedRows, Predictor
 from suffice.tables.predictors.scorers import Scorer
 from suffice.tables.schema import Feature
@@ -130,6 +130,23 @@ class Description(Stored):
         base: Any = self.joint_.conditional.log_base(cells)
         return np.asarray(self.score(cells, "evidence") + base)
 
+    def subtract(self, gone: Statistics) -> None:
+        """Take rows out of the sum."""
+        self.set_statistics(pruned(self.statistics_ - gone))
+
+    def digits_kept(self) -> float:
+        """Return how many digits of the sums are known; raise with the column if they are too few."""
+        _ = self.joint_
+        return float(self.statistics_.digits_kept())
+
+    def column_at(self, place: tuple[int, ...]) -> str | None:
+        """Return the column at a place of the sums, if it is one."""
+        if not place:
+            return None
+        kind = kind_of(self.statistics_.parts[place[0]])
+        names = [str(name) for name, each in self.column_kinds_.items() if each == kind]
+        return names[place[1]] if len(place) > 1 else ", ".join(names)
+
     def __add__(self, other: Self) -> Self:
         found = type(self)(self.column_kinds_, self.parameters)
         return found.set_statistics(self.statistics_ + other.statistics_)
@@ -152,7 +169,6 @@ class Description(Stored):
                 "classes_fixed": False,
                 "features": len(self.column_kinds_),
                 "feature_names": list(self.column_kinds_),
-                "digits_lost": 0.0,
                 "column_kinds": [[name, kind] for name, kind in self.column_kinds_.items()],
             },
             statistics={"sum": self.statistics_},
@@ -290,8 +306,8 @@ class NaiveBayesPredictor(Predictor):
         return self
 
     def scores(self, block: Block) -> FloatArray:
-        """Return log p(y | x), (n, k)."""
-        return self._inner.score(to_cells(block), "log_posterior")
+        """Return log p(x, y), (n, k), divided by the temperature."""
+        return np.asarray(self._inner.score(to_cells(block), "joint") / self._inner.joint_.temperature)
 
     def effects(self, block: Block) -> Effects:
         """Return the contribution of each feature to the scores."""
@@ -305,9 +321,17 @@ class NaiveBayesPredictor(Predictor):
         more = self.inner.sum_block(block, values, self.labels)
         self.inner.set_statistics(more if self.inner.is_empty else self.inner.statistics_ + more)
 
-    def remove(self, block: Block, values: npt.NDArray[Any]) -> float:
-        """Subtract rows exactly."""
-        return subtract_statistics(self.inner, self.inner.sum_block(block, values, self.labels))
+    def remove(self, block: Block, values: npt.NDArray[Any]) -> None:
+        """Subtract rows."""
+        self.inner.subtract(self.inner.sum_block(block, values, self.labels))
+
+    def column_at(self, place: tuple[int, ...]) -> str | None:
+        """Return the column at a place of the sums, if it is one."""
+        return self._inner.column_at(place)
+
+    def finish_removal(self) -> float:
+        """Estimate the model, and return how many digits of the sums are known."""
+        return float(self.inner.digits_kept())
 
     def add_columns(self, features: Sequence[Feature], cells: Block) -> None:
         """Add columns that had the same cell in all rows."""
@@ -328,25 +352,23 @@ def _join_columns(one: Any, two: Any, order: Sequence[int]) -> Any:
     """Return one sum over the columns of two sums of the same rows and classes, in a given order."""
     if hasattr(one, "vocabularies"):
         names = [*one.vocabularies, *two.vocabularies]
-        counts = [each.feature(place) for each in (one, two) for place in range(len(each.vocabularies))]
-        vocabularies = tuple(names[place] for place in order)
-        return replace(one, counts=np.hstack([counts[place] for place in order]), vocabularies=vocabularies)
+        ends = np.cumsum([0, *map(len, names)])
+        columns = np.concatenate([np.zeros(0, dtype=np.intp), *(np.arange(ends[at], ends[at + 1]) for at in order)])
+        both = replace(
+            one,
+            counts=np.hstack([one.counts, two.counts]),
+            counts_error=np.hstack([one.count_errors, two.count_errors]),
+            vocabularies=tuple(names),
+        )
+        return both.take_columns(columns, tuple(names[place] for place in order))
     if one.misses_cells or two.misses_cells:
-        one, two = (replace(each, cells=each.observed) for each in (one, two))
+        one, two = one.with_cells(), two.with_cells()
+    if hasattr(one, "counts"):
+        one, two = (replace(each, counts_error=each.count_errors) for each in (one, two))
     shape = getattr(one, one.table_field).shape
-    tables = [field.name for field in fields(one) if np.shape(getattr(one, field.name)) == shape]
-    joined = {name: np.hstack([getattr(one, name), getattr(two, name)])[:, order] for name in tables}
+    tables = [field.name for field in fields(one) if np.shape(getattr(one, field.name))[-2:] == shape]
+    joined = {name: np.concatenate([getattr(one, name), getattr(two, name)], axis=-1)[..., order] for name in tables}
     return replace(one, **joined)
-
-
-def subtract_statistics(description: Description, gone: Statistics) -> float:
-    """Subtract a sum from a description, and return the digits lost; raise with the column if they are too many."""
-    try:
-        removal = description.statistics_.remove(gone)
-    except LostDigitsError as error:
-        raise digits_error(_column(description, error.place)) from None
-    description.set_statistics(pruned(removal.left))
-    return float(removal.digits_lost)
 
 
 def _find_overflow(block: Block) -> str | None:
@@ -356,10 +378,3 @@ def _find_overflow(block: Block) -> str | None:
             if feature.kind in ("numeric", "count") and not np.isfinite(np.nansum(np.square(column))):
                 return feature.name
     return None
-
-
-def _column(description: Description, place: tuple[int, ...]) -> str:
-    """Return the column at an index of the description's sums."""
-    kind = kind_of(description.statistics_.parts[place[0]])
-    names = [str(name) for name, each in description.column_kinds_.items() if each == kind]
-    return names[place[1]] if len(place) > 1 else ", ".join(names)

@@ -14,9 +14,8 @@ from suffice import validation
 from suffice.generative.correlated import STRUCTURES
 from suffice.kernels import Batch
 from suffice.kernels.engine import engine_for
-from suffice.statistics import Labels, LostDigitsError, NormalEquations, Statistics
+from suffice.statistics import Labels, NormalEquations, Statistics
 from suffice.statistics.base import FloatArray
-from suffice.statistics.moments import EPSILON, ClassMoments
 from suffice.store import Contents
 from suffice.tables.design_matrix import (
     FLAT,
@@ -29,7 +28,7 @@ from suffice.tables.design_matrix import (
     recentre_at_zero,
 )
 from suffice.tables.encoding import Block, CodedColumn
-from suffice.tables.errors import TableError, digits_error
+from suffice.tables.errors import TableError
 from suffice.tables.predictors.base import EncodedRows, Predictor, StatisticsPredictor
 from suffice.tables.predictors.linear import LinearPredictor
 from suffice.tables.schema import Feature
@@ -57,7 +56,7 @@ class SummedPredictor(StatisticsPredictor, LinearPredictor):
         if self.task == "classes":
             names = list(statistics.labels)
             kind = validation.classes_array(statistics.labels, np.array(names)).dtype.kind
-            known = {"chosen": {}, "classes_fixed": False, "digits_lost": 0.0, **known}
+            known = {"chosen": {}, "classes_fixed": False, **known}
             known["classes"] = {"names": names, "dtype": kind}
         else:
             known = {"one_target": True, "pace": None, **known, "observations": None}
@@ -149,8 +148,8 @@ class SummedPredictor(StatisticsPredictor, LinearPredictor):
         more = self._sum(block, values)
         self._set_statistics(more if self.statistics is None else self.statistics + more)
 
-    def remove(self, block: Block, values: npt.NDArray[Any]) -> float:
-        """Subtract rows exactly, and drop levels and missing indicators that no other row has."""
+    def remove(self, block: Block, values: npt.NDArray[Any]) -> None:
+        """Subtract rows, and drop levels and missing indicators that no other row has."""
         if self.design.extend_to_rows(block) is not self.design:
             raise TableError(
                 "some of these rows have cells that were never learned: forget only rows that were learned"
@@ -162,14 +161,18 @@ class SummedPredictor(StatisticsPredictor, LinearPredictor):
         spans = self.design.spans
         terms = (drop_unused_levels(term, rows - weight, left[spans[term.feature]]) for term in self.design.terms)
         self._change_design(Design(self.design.features, tuple(map(recentre_at_zero, terms))))
-        try:
-            removal = self.statistics.remove(self._sum(block, values))
-        except LostDigitsError as error:
-            names = [term.feature for term in self.design.terms for _ in term.names]
-            raise digits_error([*names, "the target"][error.place[0]]) from None
-        lost = float(removal.digits_lost)
-        self._set_statistics(removal.left, **({"digits_lost": lost} if self.task == "classes" else {}))
-        return lost
+        self._set_statistics(self.statistics - self._sum(block, values))
+
+    def finish_removal(self) -> float:
+        """Restandardise the sums, estimate the model, and return how many digits of the sums are known."""
+        self.finish_update()
+        _ = self.scorer
+        return float(self.statistics.digits_kept())
+
+    def column_at(self, place: tuple[int, ...]) -> str | None:
+        """Return the column at a place of the sums, if it is one."""
+        names = [term.feature for term in self.design.terms for _ in term.names]
+        return [*names, "the target"][place[0]] if place else None
 
     def add_columns(self, features: Sequence[Feature], cells: Block) -> None:
         """Add columns that had the same cell in all rows: each column of the design is constant."""
@@ -191,7 +194,7 @@ class SummedPredictor(StatisticsPredictor, LinearPredictor):
             b[design.spans[term.feature]] = row[new.spans[term.feature]]
         self.design = design
         self._check_width()
-        self._set_statistics(transform_statistics(self.statistics, A, b))
+        self._set_statistics(self.statistics.transformed(A, b))
 
     def finish_update(self) -> None:
         """Restandardise the sums by the means and variances of all rows."""
@@ -257,36 +260,4 @@ def _totals(statistics: Any) -> tuple[float, FloatArray, FloatArray]:
 
 def _with_design(statistics: Any, design: Design, target: Design) -> Any:
     """Return sums transformed to the columns of another design."""
-    return statistics if design.terms == target.terms else transform_statistics(statistics, *design.map_to(target))
-
-
-def transform_statistics(statistics: Statistics, A: FloatArray, b: FloatArray) -> Statistics:
-    """Return the sums over rows A x + b, given the sums over rows x: moments of classes, or normal equations.
-
-    Examples
-    --------
-    >>> line = NormalEquations(3.0, np.array([1.0, 5.0]), np.array([[2.0, 4.0], [4.0, 8.0]]), 1)
-    >>> moved = transform_statistics(line, np.array([[2.0]]), np.array([1.0]))
-    >>> moved.mean.tolist(), moved.xx.tolist()
-    ([3.0, 5.0], [[8.0]])
-    """
-    if isinstance(statistics, NormalEquations):
-        targets = np.eye(statistics.targets)
-        zeros = np.zeros((len(A), statistics.targets))
-        whole = np.block([[A, zeros], [np.zeros((statistics.targets, A.shape[1])), targets]])
-        mean = _moved_mean(statistics.mean, whole, np.concatenate([b, np.zeros(statistics.targets)]))
-        return replace(statistics, mean=mean, scatter=_symmetric(whole @ statistics.scatter @ whole.T))
-    assert isinstance(statistics, ClassMoments)
-    known = statistics.weights > 0
-    mean = np.where(known[:, None], _moved_mean(statistics.mean, A, b), 0.0)
-    return replace(statistics, mean=mean, spread=_symmetric(A @ statistics.spread @ A.T))
-
-
-def _moved_mean(mean: FloatArray, A: FloatArray, b: FloatArray) -> FloatArray:
-    """Return means of rows A x + b; means within rounding error of 0 are set to 0."""
-    moved = mean @ A.T + b
-    return np.where(np.abs(moved) <= 8 * EPSILON * (np.abs(mean) @ np.abs(A.T) + np.abs(b)), 0.0, moved)
-
-
-def _symmetric(matrix: FloatArray) -> FloatArray:
-    return np.asarray((matrix + np.swapaxes(matrix, -1, -2)) / 2)
+    return statistics if design.terms == target.terms else statistics.transformed(*design.map_to(target))

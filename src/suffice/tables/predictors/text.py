@@ -143,10 +143,13 @@ class TextPredictor(StatisticsPredictor):
         more = self._sum(block, values)
         self._set_statistics(more if self.statistics is None else self.statistics + more)
 
-    def remove(self, block: Block, values: npt.NDArray[Any]) -> float:
-        """Subtract rows exactly."""
-        self._set_statistics(self.statistics.remove(self._sum(block, values)).left)
-        return 0.0
+    def remove(self, block: Block, values: npt.NDArray[Any]) -> None:
+        """Subtract rows."""
+        self._set_statistics(self.statistics - self._sum(block, values))
+
+    def finish_removal(self) -> float:
+        """Return how many digits of the sums are known."""
+        return float(self.statistics.digits_kept())
 
     def add_columns(self, features: Sequence[Feature], cells: Block) -> None:
         """Add columns that had the same cell in all rows: texts only if they are missing."""
