@@ -407,6 +407,8 @@ class NBLogisticRegression(ScoredClasses):
     gap_: float
     n_iter_: int
 
+    _learned = "ratios_"
+
     def __init__(
         self,
         *,

@@ -171,7 +171,7 @@ class Statistics(ABC):
         """Return the statistic that :meth:`to_arrays` wrote; raise for invalid arrays."""
         hints = typing.get_type_hints(cls)
         names = [field.name for field in dataclasses.fields(typing.cast(Any, cls))]
-        if not set(names) - cls._bound_fields <= set(arrays) <= set(names):
+        if set(names) - set(arrays) not in (set(), cls._bound_fields) or not set(arrays) <= set(names):
             raise ValueError(f"{cls.__name__} is stored as the arrays {sorted(names)}; got {sorted(arrays)}")
         names = [name for name in names if name in arrays]
         found = cls(**{name: _decode(hints[name], name, np.asarray(arrays[name])) for name in names})

@@ -16,6 +16,7 @@ from suffice.statistics.rounding import (
     EXACT,
     REFIT,
     TOLERANCE,
+    UNKNOWN,
     FloatArray,
     LostDigitsError,
     difference,
@@ -115,7 +116,7 @@ class ClassCounts(Statistics):
 
     def _unbounded(self) -> Self:
         return self._with(
-            rows_error=np.full(self.rows.shape, np.inf), counts_error=np.full(self.counts.shape, np.inf), least=0.0
+            rows_error=np.full(self.rows.shape, UNKNOWN), counts_error=np.full(self.counts.shape, UNKNOWN), least=0.0
         )
 
     @classmethod

@@ -25,6 +25,7 @@ from suffice.statistics.rounding import (
     EPSILON,
     REFIT,
     TOLERANCE,
+    UNKNOWN,
     Bounds,
     FloatArray,
     LostDigitsError,
@@ -119,7 +120,7 @@ class ClassMoments(Statistics):
             fields["bounds"] = np.zeros((4, *np.shape(self.mean)))
         super().__post_init__()
         if not is_given:  # made from numbers, not by a kernel
-            fields["bounds"] = self._bounds_of_batch(min(_DEPTH, self.weight))
+            fields["bounds"] = self._bounds_of_batch(min(_DEPTH, float(self.weights.max(initial=0.0))))
             fields["bounds"].flags.writeable = False
 
     def _bounds_of_batch(self, depth: float) -> FloatArray:
@@ -323,8 +324,9 @@ class ClassMoments(Statistics):
         )
 
     def _unbounded(self) -> Self:
-        unknown = {f"{name}_error": np.full(getattr(self, name).shape, np.inf) for name in self._weighings}
-        return self._with(bounds=np.full(self.bounds.shape, np.inf), least=0.0, **unknown)
+        return self._with(
+            least=0.0, **{f"{name}_error": np.full(getattr(self, name).shape, UNKNOWN) for name in self._weighings}
+        )
 
     def check_digits(self, variance: FloatArray, means_alone: bool = False) -> None:
         """Raise if rows were taken out, and a mean or variance that is left may be off by more than the tolerance.
@@ -382,8 +384,8 @@ class ClassMoments(Statistics):
 
 
 def _relative(error: FloatArray, value: FloatArray) -> FloatArray:
-    """Return an error relative to a value; 0 where the value is 0."""
-    return np.asarray(np.where(value > 0, error / np.where(value > 0, value, 1.0), 0.0))
+    """Return an error relative to a value, finite; 0 where the value is 0."""
+    return np.asarray(np.where(value > 0, np.minimum(error, value / EPSILON) / np.where(value > 0, value, 1.0), 0.0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 from suffice.statistics.base import Cost, Statistics, product_work
 from suffice.statistics.labels import ONE_CLASS
 from suffice.statistics.moments import TiedMoments
-from suffice.statistics.rounding import Bounds, FloatArray
+from suffice.statistics.rounding import UNKNOWN, Bounds, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,4 +169,4 @@ class NormalEquations(Statistics):
         return self._moments().digits_kept()
 
     def _unbounded(self) -> Self:
-        return self._with(total_error=np.inf, bounds=np.full(self.bounds.shape, np.inf), least=0.0)
+        return self._with(total_error=UNKNOWN, least=0.0)

@@ -32,6 +32,8 @@ EXACT = 2.0**53
 TOLERANCE = 1e-6
 #: What to do where digits were lost.
 REFIT = "fit the remaining rows instead"
+#: The error of weights and counts of which no bound is known; finite, so that files hold it.
+UNKNOWN = 1e300
 #: Below this, products lose digits to underflow.
 _TINY = 1e-300
 #: Sums of fractions that are whole by chance, below this, are as good as exact.
@@ -170,7 +172,7 @@ class Bounds(NamedTuple):
         """Return the bounds of one batch, of which ``depth`` rows are summed one after another."""
         behind = np.where(weights > 0, weights, 1.0)
         roundings = (depth + 4) * EPSILON
-        deviation = np.sqrt(squares / behind)
+        deviation = np.sqrt(np.maximum(squares, 0.0)) / np.sqrt(behind)
         zeros = np.zeros(mean.shape)
         terms = np.where(squares > 0, (4.5 * roundings) * (squares + _TINY), 0.0)
         return cls(0.5 * EPSILON * np.abs(mean) + (2 * roundings) * deviation, terms, zeros, zeros)

@@ -19,6 +19,7 @@ from suffice.statistics.rounding import (
     EXACT,
     REFIT,
     TOLERANCE,
+    UNKNOWN,
     FloatArray,
     LostDigitsError,
     difference,
@@ -286,7 +287,7 @@ class DocumentCounts(Statistics):
         }
         left, errors, least = {}, [0.0], min(self.least, other.least)
         for name in names:
-            error = self.error * before[name] + other.error * removed[name]
+            error = np.minimum(self.error, 1.0) * before[name] + np.minimum(other.error, 1.0) * removed[name]
             left[name], error = difference(before[name], removed[name], error, describe[name])
             # What is within its error of 0 is 0 if it cannot be the weight of a document.
             lost = error / np.where(left[name] > 0, left[name], np.where(2 * error < least, np.inf, error))
@@ -308,7 +309,7 @@ class DocumentCounts(Statistics):
         return float(min(ALL_DIGITS, -np.log10(max(self.error, EPSILON))))
 
     def _unbounded(self) -> Self:
-        return self._with(error=np.inf, least=0.0)
+        return self._with(error=UNKNOWN, least=0.0)
 
     def scaled(self, factor: float) -> Self:
         """Return the counts with every document's weight multiplied by ``factor``."""
@@ -339,7 +340,7 @@ class DocumentCounts(Statistics):
             known = sorted(BaseVocabulary.vocabularies)
             raise ValueError(f"{cls.__name__} is stored with an array 'vocabulary', one of {known} in JSON") from error
         expected = cls.zero()._with(vocabulary=kind()).to_arrays()
-        if not set(expected) - cls._bound_fields <= set(arrays) <= set(expected):
+        if set(expected) - set(arrays) not in (set(), cls._bound_fields) or not set(arrays) <= set(expected):
             raise ValueError(f"{cls.__name__} is stored as the arrays {sorted(expected)}; got {sorted(arrays)}")
         for name, like in expected.items():
             array = np.asarray(arrays.get(name, like))
