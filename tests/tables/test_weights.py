@@ -188,3 +188,14 @@ def test_rows_beyond_the_sample_keep_their_weights() -> None:
     weighted = suffice.fit(rows, "y", "logistic", weight="w", most_rows=None)
     whole = suffice.fit(repeated(rows), "y", "logistic", most_rows=None)
     assert np.abs(weighted.predict_proba(rows[:9]) - whole.predict_proba(rows[:9])).max() < 1e-3
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e6])
+def test_a_linear_model_does_not_depend_on_the_scale_of_the_weights(scale: float) -> None:
+    random = np.random.default_rng(0)
+    table = pd.DataFrame({"x": random.normal(size=120), "c": random.choice(["u", "v", "w"], 120)})
+    table["price"], table["w"] = 3.0 * (table.c == "v") + table.x, random.random(120) + 0.1
+    table.loc[:20, "x"] = None
+    expected = suffice.fit(table, "price", "linear", weight="w").predict(table)
+    scaled = table.assign(w=scale * table.w)
+    np.testing.assert_allclose(suffice.fit(scaled, "price", "linear", weight="w").predict(table), expected, rtol=1e-7)

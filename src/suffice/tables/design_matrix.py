@@ -27,6 +27,8 @@ WORDS = 5000
 WORD_ROWS = 3
 #: A standard deviation of less than this many units of a term's scale is rounding error: the column does not vary.
 FLAT = 1e-7
+#: Shares of the total weight: less is rounding error, and differences of less do not change the order of levels.
+_LEAST_SHARE, _SAME_SHARE = 1e-10, 1e-9
 #: A mean of this many standard deviations costs about one digit of sums about 0.
 NEAR_ZERO = 10.0
 
@@ -213,9 +215,9 @@ def restandardise_term(term: Term, rows: float, mean: FloatArray, variance: Floa
     rows have the same columns, however the rows were batched.
     """
     if isinstance(term, Number):
-        gaps = term.gaps and rows * mean[-1] >= 0.5
+        gaps = term.gaps and is_used(rows, mean[-1])
         known = 1.0 - mean[-1] if term.gaps else 1.0
-        if known * rows < 0.5:
+        if not is_used(rows, known):
             return Number(term.feature, term.centre, term.scale, bool(gaps))
         level = mean[0] / known
         spread = float(np.sqrt(max((variance[0] + mean[0] ** 2) / known - level**2, 0.0)))
@@ -236,19 +238,31 @@ def recentre_at_zero(term: Term) -> Term:
 def drop_unused_levels(term: Term, rows: float, mean: FloatArray) -> Term:
     """Return a term without unused levels and missing indicators, given the means of its columns."""
     if isinstance(term, Number):
-        return Number(term.feature, term.centre, term.scale, bool(term.gaps and rows * mean[-1] >= 0.5))
+        return Number(term.feature, term.centre, term.scale, bool(term.gaps and is_used(rows, mean[-1])))
     assert isinstance(term, Levels)
-    counts = count_levels(term, rows, mean)
-    kept = sorted((level for level in term.levels if counts[level] > 0), key=lambda level: (-counts[level], level))
-    return Levels(term.feature, tuple(kept), bool(term.gaps and rows * mean[-1] >= 0.5), term.apart)
+    shares = level_shares(term, mean)
+    used = (level for level in term.levels if is_used(rows, shares[level]))
+    kept = sorted(used, key=lambda level: (-round(shares[level] / _SAME_SHARE), level))
+    return Levels(term.feature, tuple(kept), bool(term.gaps and is_used(rows, mean[-1])), term.apart)
 
 
-def count_levels(term: Levels, rows: float, mean: FloatArray) -> dict[str, int]:
-    """Return the number of rows of each level, from the means of the columns."""
-    counts = {level: round(rows * float(mean[place])) for place, level in enumerate(term.shown)}
+def is_used(rows: float, share: float) -> bool:
+    """Whether some rows are more than rounding error: one of them without weights, or a share of any total weight.
+
+    Examples
+    --------
+    >>> is_used(100.0, 0.01), is_used(1e-3, 0.01), is_used(100.0, 1e-15), is_used(1e12, 1e-13)
+    (True, True, False, False)
+    """
+    return bool(rows * share >= min(0.5, _LEAST_SHARE * rows))
+
+
+def level_shares(term: Levels, mean: FloatArray) -> dict[str, float]:
+    """Return the share of each level of the weight of all rows, from the means of the columns."""
+    shares = {level: float(mean[place]) for place, level in enumerate(term.shown)}
     if term.apart and term.levels:
-        counts[term.levels[0]] = round(rows * (1.0 - float(mean.sum())))
-    return counts
+        shares[term.levels[0]] = 1.0 - float(mean.sum())
+    return shares
 
 
 #: A matrix with more columns than this is sparse.
