@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 import pytest
 
+import suffice
 from suffice.statistics import EventCounts, Labels
 from suffice.store import Contents, Stored, StoreError, load, read, write
 
@@ -64,6 +65,18 @@ def test_contents_that_the_model_cannot_use(tmp_path):
     write(tmp_path / "model", Contents("WordCounter", {"alpha": 1}, {}, {}))
     with pytest.raises(StoreError, match=r"contains a WordCounter that .* cannot load .*KeyError: 'words'"):
         load(tmp_path / "model")
+
+
+def test_a_file_of_another_version_names_that_version_and_the_way_out(tmp_path, counter, monkeypatch):
+    monkeypatch.setattr(suffice, "__version__", "0.0.9", raising=False)
+    write(tmp_path / "unknown", Contents("Oracle", {}, {}, {}))
+    write(tmp_path / "other", Contents("WordCounter", {}, {}, {}))
+    counter.save(tmp_path / "sums")
+    monkeypatch.undo()
+    monkeypatch.setattr(EventCounts, "from_arrays", classmethod(lambda cls, arrays: cls()))
+    for name in ("unknown", "other", "sums"):
+        with pytest.raises(StoreError, match=r"; it was written by suffice 0\.0\.9: fit the model again, or load it"):
+            load(tmp_path / name)
 
 
 def test_what_reading_refuses_loading_refuses(tmp_path):

@@ -64,6 +64,8 @@ class Contents:
         Other arrays of bools, integers or floats, by name.
     families
         Classes of families that the caller of ``load`` gave, by ``module:name``; they are not stored.
+    version
+        The version of suffice that wrote the file; empty of contents that no file was read for.
 
     Examples
     --------
@@ -76,6 +78,16 @@ class Contents:
     statistics: Mapping[str, Statistics]
     arrays: Mapping[str, Array]
     families: Mapping[str, type] = dataclasses.field(default_factory=dict, repr=False)
+    version: str = dataclasses.field(default="", repr=False)
+
+
+def way_out(version: str) -> str:
+    """Return what to do with a file that is intact, but has what this version cannot read.
+
+    >>> way_out("0.1.0")
+    'it was written by suffice 0.1.0: fit the model again, or load it with that version and export it'
+    """
+    return f"it was written by suffice {version}: fit the model again, or load it with that version and export it"
 
 
 def check_shapes(arrays: Mapping[str, Array], expected: Mapping[str, tuple[int, ...]]) -> None:
@@ -133,6 +145,7 @@ def unnest_contents(contents: Contents) -> tuple[dict[str, Any], dict[str, Conte
             _within(name, contents.statistics),
             _within(name, contents.arrays),
             contents.families,
+            contents.version,
         )
         for name, part in settings["parts"].items()
     }
@@ -202,27 +215,28 @@ def unpack(about: dict[str, Any], data: bytes) -> Contents:
             fields[owner][name[len(owner) + 1 :]] = array
         else:
             raise ValueError(f"tensor {tensor!r} belongs neither to a statistic nor to the arrays")
-    statistics = {name: _statistic(name, kind, fields[name]) for name, kind in about["statistics"].items()}
+    version = _text(about["suffice"])
+    statistics = {name: _statistic(name, kind, fields[name], version) for name, kind in about["statistics"].items()}
     settings = decode(about["settings"])
     if not isinstance(settings, dict):
         raise ValueError(f"settings must be a dict; got {settings!r}")
-    return Contents(_text(about["kind"]), settings, statistics, arrays)
+    return Contents(_text(about["kind"]), settings, statistics, arrays, version=version)
 
 
-def _statistic(name: str, kind: str, fields: dict[str, Array]) -> Statistics:
+def _statistic(name: str, kind: str, fields: dict[str, Array], version: str) -> Statistics:
     if kind in _MODULES:
         importlib.import_module(_MODULES[kind])
     if kind not in Statistics.kinds:
         raise StoreError(
             f"has the statistic {name!r} of kind {kind!r}, which is unknown to suffice {suffice.__version__} (known: "
-            f"{', '.join(sorted(Statistics.kinds))}): upgrade suffice, or import the module that defines {kind}"
+            f"{', '.join(sorted(Statistics.kinds))}): import the module that defines {kind}; {way_out(version)}"
         )
     try:
         for field, array in fields.items():
             _check_values(field, field, array)
         return Statistics.kinds[kind].from_arrays(fields)
     except (ValueError, TypeError) as error:
-        raise StoreError(f"has invalid arrays of the statistic {name!r} ({error}): {CURE}") from error
+        raise StoreError(f"has invalid arrays of the statistic {name!r} ({error}); {way_out(version)}") from error
 
 
 def _check_values(where: str, field: str, array: Array) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import suffice
-from suffice.store.contents import Contents, StoreError
+from suffice.store.contents import Contents, StoreError, way_out
 from suffice.store.files import read, write
 
 
@@ -120,8 +120,8 @@ def load(path: str | os.PathLike[str], families: Iterable[type] | Mapping[str, t
     if contents.kind not in known:
         raise StoreError(
             f"{os.fspath(path)} contains a model of kind {contents.kind!r}, which is unknown to suffice "
-            f"{suffice.__version__} (known: {', '.join(sorted(known)) or 'none'}): upgrade suffice, or import the "
-            "module that defines it"
+            f"{suffice.__version__} (known: {', '.join(sorted(known)) or 'none'}): import the module that defines it; "
+            f"{way_out(contents.version)}"
         )
     return restore(path, contents, known[contents.kind])
 
@@ -145,6 +145,6 @@ def restore(path: str | os.PathLike[str], contents: Contents, kind: type[S]) -> 
     except Exception as error:  # settings and arrays are untrusted
         why = f"{type(error).__name__}: {error}"
         raise StoreError(
-            f"{os.fspath(path)} contains a {contents.kind} that suffice {suffice.__version__} cannot load ({why}): "
-            "load it with the version that wrote it, or save the model again"
+            f"{os.fspath(path)} contains a {contents.kind} that suffice {suffice.__version__} cannot load ({why}); "
+            f"{way_out(contents.version)}"
         ) from error
