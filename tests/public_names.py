@@ -103,7 +103,7 @@ def read_listing(text: str) -> dict[str, str]:
 def list_changes(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, list[str]]:
     """Return the words that tell what changed, by the path: the name, or the parameters that differ.
 
-    >>> list_changes({"a.f": "(x, y=1)", "a.g": "()"}, {"a.f": "(x, y=2, z=3)", "a.h": ""})
+    >>> list_changes({"a.f": "(x=(), y=1)", "a.g": "()"}, {"a.f": "(x=(), y=2, z=())", "a.h": ""})
     {'a.f': ['y', 'z'], 'a.g': ['g'], 'a.h': ['h']}
     """
     changes = {}
@@ -111,7 +111,7 @@ def list_changes(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str,
         if path not in before or path not in now:
             changes[path] = [path.rpartition(".")[2]]
         elif before[path] != now[path]:
-            pieces = set(before[path].strip("()").split(", ")) ^ set(now[path].strip("()").split(", "))
+            pieces = set(before[path][1:-1].split(", ")) ^ set(now[path][1:-1].split(", "))
             words = {re.split("[=*]", piece.lstrip("*"))[0] for piece in pieces}
             changes[path] = sorted(filter(str.isidentifier, words)) or [path.rpartition(".")[2]]
     return changes
