@@ -1,7 +1,7 @@
 """Run the make steps of the workflows' jobs that this machine can run: ``python .ci/workflows.py [JOB ...]``.
 
-Jobs on other systems are listed and not run; steps that set a runner up (actions, apt-get, pip) are left out. What a
-job demands of its machine by SUFFICE_NEEDS is not demanded here: tests without their programs are skipped.
+Jobs without such a step, and those on other systems, are listed and not run; steps that set a runner up (actions,
+apt-get, pip) are left out. What a job demands of its machine by SUFFICE_NEEDS is not demanded here.
 """
 
 from __future__ import annotations
@@ -18,48 +18,51 @@ import yaml
 ROOT = Path(__file__).parents[1]
 
 
-def expand_matrix(job: dict[str, dict[str, dict[str, list[str]]]]) -> Iterator[dict[str, str]]:
+def expand_matrix(job: dict) -> Iterator[dict[str, str]]:
     """Yield the values of each job of a matrix, by the text that refers to them."""
     matrix = job.get("strategy", {}).get("matrix", {})
     for values in itertools.product(*matrix.values()):
         yield {f"${{{{ matrix.{name} }}}}": value for name, value in zip(matrix, values, strict=True)}
 
 
-def list_steps() -> Iterator[tuple[str, str, str, dict[str, str]]]:
-    """Yield job, machine, command and environment of each step that runs make."""
-    for path in sorted((ROOT / ".github" / "workflows").glob("*.yml")):
-        for name, job in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].items():
-            for values in expand_matrix(job):
-                machine = values.get(job["runs-on"], job["runs-on"])
-                for step in job["steps"]:
-                    if step.get("run", "").startswith("make ") and "\n" not in step["run"].strip():
-                        environment = {key: values.get(text, text) for key, text in step.get("env", {}).items()}
-                        yield name, machine, step["run"], environment
+def load_jobs() -> dict[str, dict]:
+    """Return the jobs of all workflows by name."""
+    paths = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+    return {
+        name: job for path in paths for name, job in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].items()
+    }
+
+
+def list_steps(job: dict) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield command and environment of each step of a job that runs make on Linux."""
+    for values in expand_matrix(job):
+        if values.get(job["runs-on"], job["runs-on"]).startswith("ubuntu"):
+            for step in job["steps"]:
+                if step.get("run", "").startswith("make ") and "\n" not in step["run"].strip():
+                    yield step["run"], {key: values.get(text, text) for key, text in step.get("env", {}).items()}
 
 
 def main(wanted: list[str]) -> int:
-    """Run each distinct step once; return how many failed."""
-    steps = list(list_steps())
-    if unknown := {*wanted} - {job for job, *_ in steps}:
-        sys.exit(f"no job with a step that runs here has the name {', '.join(sorted(unknown))}")
-    done: dict[tuple[str, tuple[tuple[str, str], ...]], str] = {}
-    for job, machine, command, environment in steps:
-        key = (command, tuple(environment.items()))
-        if key in done or (wanted and job not in wanted):
-            continue
-        if not machine.startswith("ubuntu"):
-            sys.stdout.write(f"{job}: not run: {command} on {machine}\n")
-            continue
-        sys.stdout.write(f"{job}: {command} {environment or ''}\n")
-        sys.stdout.flush()
-        values = os.environ | {"GITHUB_RUN_NUMBER": "0"} | environment
-        done[key] = (
-            "failed" if subprocess.run(command, shell=True, cwd=ROOT, env=values, check=False).returncode else "passed"
-        )
-    for (command, environment), result in done.items():
-        sys.stdout.write(f"{result}: {command} {dict(environment) or ''}\n")
-    return sum(result == "failed" for result in done.values())
+    """Run each distinct step once; return 1 if one failed."""
+    jobs = load_jobs()
+    if unknown := {*wanted} - {*jobs}:
+        sys.exit(f"no workflow has the job {', '.join(sorted(unknown))} (known: {', '.join(jobs)})")
+    results: dict[str, str] = {}
+    for name in wanted or jobs:
+        steps = list(list_steps(jobs[name]))
+        if not steps:
+            results[name] = "not run here"
+        for command, environment in steps:
+            label = " ".join([*(f"{key}={value}" for key, value in environment.items()), command])
+            if label not in results:
+                sys.stdout.write(f"{name}: {label}\n")
+                sys.stdout.flush()
+                values = os.environ | {"GITHUB_RUN_NUMBER": "0"} | environment
+                failed = subprocess.run(command, shell=True, cwd=ROOT, env=values, check=False).returncode
+                results[label] = "failed" if failed else "passed"
+    sys.stdout.writelines(f"{result}: {label}\n" for label, result in results.items())
+    return int("failed" in results.values())
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]) > 0)
+    sys.exit(main(sys.argv[1:]))
