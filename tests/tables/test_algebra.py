@@ -411,3 +411,21 @@ def test_models_of_columns_in_different_orders_are_not_merged(form: str) -> None
     )
     with pytest.raises(TableError, match=r"in different orders, 'area' where the other reads 'rooms': give both"):
         _ = one + two
+
+
+def test_rows_that_differ_in_a_constant_column_were_never_learned() -> None:
+    table = A.assign(site="north")
+    model = suffice.fit(table, "sold", "nb")
+    with pytest.raises(TableError, match=r"column 'site' was 'north' in all rows that the model.*never learned"):
+        model.forget(table[:5].assign(site="south"))
+    assert model.forget(table[:5])["rows"] == 5
+
+
+def test_a_merged_regression_of_other_values_does_not_forget() -> None:
+    """The rows of its parts are described by bins of their own, and a row does not say which part it is of."""
+    both = fitted(A, "linear") + fitted(B, "linear")
+    before = answers(both, A)
+    for part in (A, B):
+        with pytest.raises(TableError, match=r"merged from models of other values of 'price'.*fit again"):
+            both.forget(part[:20])
+    near(answers(both, A), before, 0.0)

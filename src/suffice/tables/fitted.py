@@ -323,18 +323,35 @@ class FittedTable(Stored):
         for block, targets in self._labelled_batches(table, watch):
             yield block, self._values(targets)
 
-    def _labelled_batches(self, table: Any, watch: Watch | None = None) -> Iterator[tuple[Block, Targets]]:
-        """Yield the rows with a target, each block with its targets."""
+    def _labelled_batches(
+        self, table: Any, watch: Watch | None = None, learned: bool = False
+    ) -> Iterator[tuple[Block, Targets]]:
+        """Yield the rows with a target, each block with its targets; ``learned`` rows have the cells of constants."""
         source = self.open(table, target=True)
         schema = self.schema_.with_separators(source.numbers)
         first, expected = 0, source.rows()
         for batch in prefetch(without_total(source.batches())):
+            if learned:
+                self._check_constants(batch)
             block, targets = encode_rows(batch, schema, first)
             first += batch.num_rows
             if block.rows:
                 yield block, targets
             if watch is not None:
                 watch("reading", first, expected)
+
+    def _check_constants(self, batch: pyarrow.RecordBatch) -> None:
+        """Raise if a column that had one cell in all rows learned has another."""
+        if not self.schema_.constants:
+            return
+        from suffice.tables.constants import find_varying
+
+        for name in find_varying(batch, self.schema_):
+            cells = self.schema_.constants[name]
+            raise TableError(
+                f"column {name!r} was {repr(cells[0]) if cells else 'missing'} in all rows that the model learned, and "
+                "is not in some of these: they were never learned, and nothing was forgotten"
+            )
 
     def _values(self, targets: Targets) -> npt.NDArray[Any]:
         return targets.into(self._labels) if self.schema_.task == "classes" else targets.values
@@ -529,10 +546,15 @@ class FittedTable(Stored):
         """
         self._refuse_unless_exact("forget rows")
         predictor, description, ledger = copy.deepcopy(self.predictor_), copy.deepcopy(self._description), self.ledger_
+        if description is not None and set(description.statistics_.labels) - set(self._description_labels):
+            raise TableError(
+                f"this model was merged from models of other values of {self.schema_.target!r}, whose bins describe "
+                "the rows of each: it does not know which part a row belongs to; fit again to the rows that remain"
+            )
         rows = 0
         sums: Predictor | Description = predictor  # whose rows are subtracted
         try:
-            for block, targets in self._labelled_batches(table, watch):
+            for block, targets in self._labelled_batches(table, watch, learned=True):
                 values = self._values(targets)
                 if ledger is not None:
                     ledger = _remove_from_ledger(ledger, block, targets, values, self._labels)
