@@ -30,7 +30,7 @@ JOBS ?=
   mutants wheel wheel-test workflows release-check docs clean
 
 help:
-	@echo "make demo         run a two-minute tour: a table, text, a mailbox, a report"
+	@echo "make demo         run a tour of a table, texts, a mailbox and a report"
 	@echo "make test         run the tests; list the skipped ones, with the missing requirements"
 	@echo "make test-all     run the slow tests too"
 	@echo "make test-oldest  run the core tests with the oldest dependencies that pyproject.toml allows"

@@ -13,7 +13,7 @@ import click
 @click.command()
 @click.option("--folder", type=click.Path(), default="suffice-demo", show_default=True, help="Folder to write to.")
 def demo(folder: str) -> None:
-    """Run a two-minute tour of the commands.
+    """Run a tour of the commands, which takes seconds.
 
     It fits a table, classifies text and mail, explains predictions, and writes a report.
     """
