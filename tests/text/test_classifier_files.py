@@ -279,7 +279,7 @@ def test_a_sum_of_something_else_than_documents_is_refused(tmp_path: Path) -> No
         suffice.load(path)
 
 
-DAMAGED = r"is (empty|truncated|not a model file|a safetensors file)|digest does not match"
+DAMAGED = r"has the invalid format|is (empty|truncated|not a model file|a safetensors file)|digest does not match"
 
 
 def test_a_damaged_file_is_refused(whole: bytes, tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_parameters_are_what_was_given() -> None:
     assert TextClassifier().set_params(**SETTINGS).get_params() == SETTINGS
     for name, value in SETTINGS.items():
         assert model.get_params()[name] is value
-    with pytest.raises(ValueError, match="Invalid parameter 'smoothing'"):
+    with pytest.raises(ValueError, match="smoothing=3 is alpha=3"):
         model.set_params(smoothing=3)
     with pytest.raises(TypeError, match="takes from 1 to 2 positional arguments"):
         TextClassifier("multinomial", "words")

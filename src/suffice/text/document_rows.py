@@ -12,7 +12,7 @@ import scipy
 
 from suffice.kernels.sparse import intact
 from suffice.statistics import Labels, NegativeEvidenceError
-from suffice.statistics.base import FloatArray
+from suffice.statistics.base import ALL_DIGITS, FloatArray
 from suffice.text.vocabulary import BaseVocabulary, HashedVocabulary, Index, Vocabulary, strip_prefix
 
 Codes = npt.NDArray[np.int64]
@@ -84,6 +84,10 @@ class DocumentRows:
         kept = rest > 1e-9 * self.weights
         remaining = replace(self, counts=self.counts[kept], codes=self.codes[kept], weights=rest[kept])
         return remaining._drop_unused_words()
+
+    def digits_kept(self) -> float:
+        """Return to how many decimal digits the rows are known: all, since each is kept."""
+        return ALL_DIGITS
 
     def to_vocabulary(self, vocabulary: BaseVocabulary) -> DocumentRows:
         """Return documents of exact words over the columns of another vocabulary; an empty one stands for all words."""
