@@ -36,8 +36,10 @@ def add_ages(folder: Path, text: str) -> str:
 
 
 def read_include(app: Any, path: Path, parent: str, contents: list[str]) -> None:
-    if Path(path).parent.name == "benchmarks":
-        contents[0] = add_ages(Path(path).parent, contents[0])
+    """Change what a page includes of the stored results; paths are relative to the folder of the pages."""
+    folder = Path(app.srcdir, path).resolve().parent
+    if folder.name == "benchmarks":
+        contents[0] = add_ages(folder, contents[0])
 
 
 def setup(app: Any) -> dict[str, bool]:

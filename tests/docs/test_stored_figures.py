@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from benchmarks.harness import Outcome, Task, Timing
@@ -11,6 +13,7 @@ from benchmarks.provenance import MEASURED, add_commits, split_tables
 from benchmarks.quick import compare
 
 ROOT = Path(__file__).parents[2]
+EXTENSION = runpy.run_path(str(ROOT / "docs" / "_extensions" / "figures.py"))
 PAGES = sorted((ROOT / "benchmarks").glob("*.md"))
 
 
@@ -46,6 +49,32 @@ def test_a_table_measured_anew_names_the_new_commit_alone() -> None:
     again = add_commits("| a |\n|---|\n| 2 |\n\ntext\n", before, "`2b` (2026-01-03)")
     assert again == "| a |\n|---|\n| 2 |\n\nMeasured at commit `2b` (2026-01-03).\n\ntext\n"
     assert add_commits(again, again, "`3c` (2026-01-04)") == again
+
+
+def test_a_page_says_the_age_of_old_figures_and_not_of_new_ones(tmp_path: Path) -> None:
+    git = ("git", "-C", tmp_path, "-c", "user.name=a", "-c", "user.email=a@a.example")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "benchmarks").mkdir()
+
+    def commit(count: int) -> str:
+        for _ in range(count):
+            subprocess.run((*git, "commit", "--quiet", "--allow-empty", "-m", "a"), check=True)
+        return subprocess.run((*git, "rev-parse", "--short", "HEAD"), check=True, capture_output=True, text=True).stdout
+
+    def included(line: str) -> str:
+        contents = [f"| a |\n\n{line}\n"]
+        EXTENSION["read_include"](SimpleNamespace(srcdir=tmp_path / "docs"), Path("../benchmarks/a.md"), "a", contents)
+        return contents[0]
+
+    new = "Measured at commit `{}` (2026-01-02)."
+    assert included(new.format("1234567")) == f"| a |\n\n{new.format('1234567')}\n"  # outside of a checkout
+    subprocess.run((*git, "init", "--quiet"), check=True)
+    first = commit(1).strip()
+    last = commit(3).strip()
+    EXTENSION["add_ages"].__globals__["MANY"] = 2
+    assert included(new.format(last)) == f"| a |\n\n{new.format(last)}\n"
+    assert "That is 3 commits old: today's figures may differ.\n" in included(new.format(first))
+    assert "more than 4 commits old" in included(new.format("1234567"))  # not in this clone
 
 
 def outcome(name: str, ours: float, rival: float) -> Outcome:
