@@ -35,12 +35,18 @@ def missing_addresses() -> Iterator[str]:
 
 
 def other_versions() -> Iterator[str]:
-    """Yield the files that do not have the version of pyproject.toml."""
+    """Yield what does not have the version of pyproject.toml."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     if f"\nversion: {version}\n" not in (ROOT / "CITATION.cff").read_text(encoding="utf-8"):
         yield f"CITATION.cff has another version than {version}"
     if not re.search(rf"^## {re.escape(version)}\b", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE):
         yield f"CHANGELOG.md has no section {version}"
+    if not (ROOT / "tests" / "store" / "released" / version).is_dir():
+        yield f"no model files of {version} are kept: python -m tests.store.released"
+    names = ROOT / "docs" / "reference"
+    copy = names / f"public-names-{version}.txt"
+    if not copy.is_file() or copy.read_bytes() != (names / "public-names.txt").read_bytes():
+        yield f"{copy.name} is no copy of public-names.txt: copy it, and name it in tests/public_names.py"
     tags = git("tag", "--points-at", "HEAD", "v*").split()
     if tags and tags != [f"v{version}"]:
         yield f"the commit has the tag {' '.join(tags)}, the package the version {version}"
