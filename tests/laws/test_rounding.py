@@ -434,3 +434,38 @@ def test_what_is_read_after_rows_were_taken_out_is_right_or_refused(model: str, 
         refused_though_right += verdict == "refused" and error <= SURELY_RIGHT
     assert accepted >= 0.1 * judged
     assert refused_though_right <= 0.05 * judged
+
+
+def test_a_scatter_of_all_classes_keeps_the_error_of_a_class_that_is_gone():
+    random = np.random.default_rng(712)
+    tiny, wide = 1e-3 * random.normal(size=(1, 1)), 1e6 * random.normal(size=(12, 1))
+    ham, spam, codes = Group(tiny, tiny[:, 0], np.array([0]), None), [], np.ones(6, dtype=int)
+    for rows in (wide[:6], wide[6:]):
+        spam.append(Group(rows, rows[:, 0], codes, 1 + random.random(6)))
+    history = History([*spam, ham], gone={0, 1})
+    statistics = history.play(lambda group: ENGINE.accumulate(TiedMoments.over(CLASSES), group.batch(group.codes)))
+    check_bounds(history, statistics)
+    assert statistics.error.squares().sum() > 0
+    with pytest.raises(LostDigitsError):
+        estimate_gaussians(statistics, STRUCTURES["tied"], None)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_dependent_and_constant_columns_are_no_reason_to_refuse(intercept: bool):
+    random = np.random.default_rng(3)
+    level = random.integers(0, 4, size=2000)
+    x = np.column_stack([np.eye(4)[level], np.full(2000, 0.1), random.normal(size=2000), np.zeros(2000)])
+    y = level + random.normal(size=2000)
+    batches = [Batch(x[rows], y[rows]) for rows in (slice(0, 300), slice(300, 2000))]
+    part, rest = (ENGINE.accumulate(NormalEquations.over(), batch) for batch in batches)
+    found, right = (solve_normal_equations(each, intercept) for each in (part + rest - part, rest))
+    assert found.rank == right.rank
+    np.testing.assert_allclose(found.theta, right.theta, rtol=1e-9, atol=1e-12)
+
+
+def test_counts_that_are_0_after_a_decay_are_known_to_be():
+    x, codes = np.array([[3.0, 1.0], [2.0, 0.0]]), np.array([0, 0])
+    one, two = (ENGINE.accumulate(EventCounts.over(CLASSES), Batch(each, codes)) for each in (x, x * [1.0, 0.0]))
+    left = (one + two).scaled(0.9) - one.scaled(0.9)
+    left.check_digits()
+    np.testing.assert_allclose(left.counts[0], [4.5, 0.0])

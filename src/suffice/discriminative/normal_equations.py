@@ -18,8 +18,9 @@ from suffice.statistics.rounding import REFIT, TOLERANCE, FloatArray, LostDigits
 PRECISION = 1e-10
 #: Rounding error of sums of products, in units in the last place.
 ROUNDING = 4.0
-#: Columns of which rows were taken out depend on each other if the errors of their scaled products are below this.
-_DEPENDENT = 1e-11
+#: Columns that depend on each other in a sum from which rows were taken do so in that of the remaining rows, if no
+#: scaled product is off by more: some times the bound of a fit to all rows at once, which decides it as well.
+_DEPENDENT = 1e-10
 
 
 class Penalty(NamedTuple):
@@ -282,7 +283,7 @@ def _errors_of(
     inverse = factored.solve(np.eye(int(chosen.sum())))
     size = np.abs(inverse)
     steps = size @ unsure[block]
-    known = factored.rank == len(size) or (may_depend and float(unsure[block].sum()) <= _DEPENDENT)
+    known = factored.rank == len(size) or (may_depend and float(unsure[block].max()) <= _DEPENDENT)
     if not (known and steps.sum(axis=1).max() < 0.5):
         off[chosen] = np.inf
         return off, spread

@@ -19,6 +19,7 @@ from suffice.statistics.rounding import (
     UNKNOWN,
     FloatArray,
     LostDigitsError,
+    all_whole,
     difference,
     error_of_sum,
     is_exact,
@@ -37,7 +38,7 @@ class ClassCounts(Statistics):
     counts: FloatArray  # (k, d)
     rows_error: FloatArray = field(default_factory=lambda: np.zeros(0), kw_only=True)  # (k,)
     counts_error: FloatArray = field(default_factory=lambda: np.zeros((0, 0)), kw_only=True)  # (k, d); (k, 0) if exact
-    least: float = field(default=1.0, kw_only=True)  # the least weight of a row; 0 if it is not known
+    least: float = field(default=1.0, kw_only=True)  # at most the least weight or count of a row; 0 if not known
     forgotten: float = field(default=0.0, kw_only=True)  # the weight of the rows that were taken out
 
     _bound_fields = frozenset({"rows_error", "counts_error", "least", "forgotten"})
@@ -72,6 +73,8 @@ class ClassCounts(Statistics):
             changed = {"rows_error": rows_error, "least": least_weight(batch.weight)}
         if not is_exact((batch.weight, cells), self.counts):
             (changed["counts_error"],) = sum_error(False, depth, self.counts)
+            if not all_whole(cells):
+                changed["least"] = changed.get("least", 1.0) * min(1.0, least_weight(cells))
         return self._with(**changed) if changed else self
 
     #: Whether cells are added up, and not only the weights of rows.
@@ -93,7 +96,8 @@ class ClassCounts(Statistics):
         if not self.forgotten:
             return
         error = self.count_errors
-        unsure = error > TOLERANCE * (self.counts + np.asarray(added))
+        absent = (self.counts == 0) & (2 * error < self.least)
+        unsure = (error > TOLERANCE * (self.counts + np.asarray(added))) & ~absent
         if unsure.any():
             code, column = (int(index) for index in np.unravel_index(int(np.argmax(unsure)), unsure.shape))
             raise LostDigitsError(

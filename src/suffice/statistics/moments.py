@@ -66,6 +66,7 @@ class ClassMoments(Statistics):
     _bound_fields = frozenset({"weights_error", "bounds", "least", "forgotten"})
 
     kernel: ClassVar[str]  # the name of the kernel that sums one batch
+    _shares_spread: ClassVar[bool] = False  # whether all classes have one spread
 
     @staticmethod
     @abstractmethod
@@ -128,7 +129,7 @@ class ClassMoments(Statistics):
 
     @property
     def _weighed(self) -> Weighed:
-        return Weighed(self._behind, self._behind_error, self.mean, self._squares(), self.error)
+        return Weighed(self._behind, self._behind_error, self.mean, self._squares(), self.error, self._shares_spread)
 
     @property
     def error(self) -> Bounds:
@@ -472,6 +473,7 @@ class TiedMoments(ClassMoments):
     """Means per class and one scatter about them for all classes: what linear discriminant analysis remembers."""
 
     kernel = "tied_moments"
+    _shares_spread = True
 
     @staticmethod
     def spread_shape(classes: int, features: int) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ With u = 2**-53, a class of n rows has, in each column, a bound dm of the error 
 
 - One batch: products are summed about a reference so near the mean that they come to at most 9 S (the kernels'
   contract), D rows one after another: r = 9 u (D + 4) S. The mean is off by u |m| and by the rounding of the sum of the
-  deviations, which are at most 3 sqrt(S / n) on average. U = V = 0.
+  deviations, which are at most 3 sqrt(S / n) on average; where S is 0, nothing was rounded. U = V = 0.
 - a + b: with w = n_a n_b / n, g = m_b - m_a and d = dm_a + dm_b + 2 u |g|, the term w g_i g_j is off by at most
   w (|g_i| d_j + d_i |g_j| + d_i d_j) <= sqrt(U_i V_j) + sqrt(U_j V_i) with U = w (|g| + d)**2 and V = w d**2. The
   roundings of all terms, a few u, and the relative errors of the weights go to r. By Cauchy and Schwarz r, U and V add.
@@ -72,10 +72,10 @@ def is_exact(summed: tuple[Any, ...], *sums: FloatArray) -> bool:
     largest = max((float(each.max(initial=0.0)) for each in sums), default=0.0)
     if not largest < EXACT or not all((each == np.rint(each)).all() for each in sums):
         return False
-    return largest < _SURELY_WHOLE or all(map(_is_whole, summed))
+    return largest < _SURELY_WHOLE or all(map(all_whole, summed))
 
 
-def _is_whole(values: Any) -> bool:
+def all_whole(values: Any) -> bool:
     """Whether an array holds whole numbers; False where that cannot be seen."""
     if values is None or getattr(getattr(values, "dtype", None), "kind", "") in ("i", "u", "b"):
         return True
@@ -175,7 +175,8 @@ class Bounds(NamedTuple):
         deviation = np.sqrt(np.maximum(squares, 0.0)) / np.sqrt(behind)
         zeros = np.zeros(mean.shape)
         terms = np.where(squares > 0, (4.5 * roundings) * (squares + _TINY), 0.0)
-        return cls(0.5 * EPSILON * np.abs(mean) + (2 * roundings) * deviation, terms, zeros, zeros)
+        off = np.where(squares > 0, 0.5 * EPSILON * np.abs(mean) + (2 * roundings) * deviation, 0.0)
+        return cls(off, terms, zeros, zeros)
 
     def squares(self) -> FloatArray:
         """Return the bounds of the error of the sums of squares, (k, d)."""
@@ -201,6 +202,7 @@ class Weighed(NamedTuple):
     mean: FloatArray  # (k, d)
     squares: FloatArray  # (k, d), the sums of squares, or a share of them where classes have them together
     bounds: Bounds
+    shared: bool = False  # whether all classes have one spread
 
 
 def bounds_of_sum(one: Weighed, two: Weighed, mean: FloatArray) -> Bounds:
@@ -222,7 +224,9 @@ def bounds_of_difference(
     weight = np.where(both, part.weights / growth, 0.0)
     unsure = part.weight_error + left_error
     bounds = _bounds_between(whole, part, mean, both, share, growth, growth, weight, unsure)
-    return Bounds(*(np.where(left > 0, each, 0.0) for each in bounds))
+    stays = left > 0
+    spread = np.any(stays) if whole.shared else stays
+    return Bounds(np.where(stays, bounds.mean, 0.0), *(np.where(spread, each, 0.0) for each in bounds[1:]))
 
 
 def _bounds_between(
@@ -261,8 +265,8 @@ def _bounds_between(
         doubt = stretch * (one.bounds.mean + two.bounds.mean) + EPSILON * gap
         rounded = EPSILON * (one.squares + two.squares) + (5 * EPSILON + 4 * unsure) * (weight * gap * gap)
         return Bounds(
-            np.where(both, moved + 0.5 * EPSILON * np.abs(mean), kept),
-            one.bounds.terms + two.bounds.terms + np.where(both, rounded, 0.0),
+            np.where(both, moved + 0.5 * EPSILON * np.abs(mean) * (apart > 0), kept),
+            one.bounds.terms + two.bounds.terms + np.where(both | one.shared, rounded, 0.0),
             one.bounds.across + two.bounds.across + weight * (gap + doubt) ** 2,
             one.bounds.shift + two.bounds.shift + weight * doubt * doubt,
         )
