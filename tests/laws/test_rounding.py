@@ -439,9 +439,8 @@ def test_what_is_read_after_rows_were_taken_out_is_right_or_refused(model: str, 
 def test_a_scatter_of_all_classes_keeps_the_error_of_a_class_that_is_gone():
     random = np.random.default_rng(712)
     tiny, wide = 1e-3 * random.normal(size=(1, 1)), 1e6 * random.normal(size=(12, 1))
-    ham, spam, codes = Group(tiny, tiny[:, 0], np.array([0]), None), [], np.ones(6, dtype=int)
-    for rows in (wide[:6], wide[6:]):
-        spam.append(Group(rows, rows[:, 0], codes, 1 + random.random(6)))
+    ham, codes = Group(tiny, tiny[:, 0], np.array([0]), None), np.ones(6, dtype=int)
+    spam = [Group(rows, rows[:, 0], codes, 1 + random.random(6)) for rows in (wide[:6], wide[6:])]
     history = History([*spam, ham], gone={0, 1})
     statistics = history.play(lambda group: ENGINE.accumulate(TiedMoments.over(CLASSES), group.batch(group.codes)))
     check_bounds(history, statistics)
