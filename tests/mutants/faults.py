@@ -337,6 +337,14 @@ FAULTS = (
         "        digest.update(str(tensors[name].size).encode())\n",
         ("tests/store/test_damage.py::test_changed_data",),
     ),
+    Fault(
+        "an error of a file does not name the version that wrote it",
+        "store",
+        "src/suffice/store/contents.py",
+        'return Contents(_text(about["kind"]), settings, statistics, arrays, version=version)',
+        'return Contents(_text(about["kind"]), settings, statistics, arrays)',
+        ("tests/store/test_stored.py::test_a_file_of_another_version_names_that_version_and_the_way_out",),
+    ),
     # Tables.
     Fault(
         "merged models leave out a column that does not vary in each part",
