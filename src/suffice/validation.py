@@ -16,7 +16,7 @@ from suffice.data.frames import NamedMatrix, data_frame, fill_masked, numbers_of
 from suffice.data.refusals import refused_in_parts
 from suffice.families.links import array_namespace
 from suffice.kernels.array_blocks import to_host
-from suffice.kernels.errors import NonFiniteError
+from suffice.kernels.errors import NonFiniteError, weights_underflow
 from suffice.kernels.inputs import check_host_memory
 from suffice.kernels.libraries import is_foreign, is_sparse
 from suffice.kernels.native import is_csr
@@ -554,9 +554,11 @@ def one_of_many() -> Iterator[None]:
 
 
 def check_weight(total: float) -> None:
-    """Raise if the total weight is zero."""
+    """Raise if the total weight is zero, or underflows."""
     if not total > 0:
         raise ValueError("all sample weights are zero: there is nothing to learn from")
+    if total < np.finfo(np.float64).tiny:
+        raise weights_underflow(total)
 
 
 def weights(sample_weight: Any, rows: int) -> FloatArray | None:
@@ -574,7 +576,7 @@ def weights(sample_weight: Any, rows: int) -> FloatArray | None:
     if bad.size:
         raise ValueError(f"sample_weight[{bad[0]}] is {column[bad[0]]:g}; weights must be finite and not negative")
     if not _one_of_many.get():
-        check_weight(float(column.max(initial=0.0)))
+        check_weight(float(column.max(initial=0.0)) * max(rows, 1))
     return column
 
 

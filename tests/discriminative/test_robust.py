@@ -274,6 +274,26 @@ def _cut(groups: dict[str, Any]) -> dict[str, Any]:
     return {name: column[:13] for name, column in groups.items()}
 
 
+@LEVERAGES
+@pytest.mark.parametrize("names", [np.arange(8), np.array(list("abcdefgh"))], ids=["numbers", "strings"])
+def test_coefficients_that_one_cluster_alone_determines_have_a_note(family: str, names: Any, tmp_path: Path) -> None:
+    """The scores of that cluster sum to 0 along them: the error was too small, without a word."""
+    rng = np.random.default_rng(0)
+    codes = np.repeat(np.arange(8), 6)
+    x = np.column_stack([rng.normal(size=48), codes == 3, np.isin(codes, [1, 2])])
+    y = np.round(np.exp(0.3 * x[:, 0] + 0.5 * rng.normal(size=8)[codes])) + 1
+    model = (
+        LinearRegression(covariance="clustered") if family == "gaussian" else GLM(family, "log", covariance="clustered")
+    )
+    model.fit(x, y, groups=names[codes]).save(tmp_path / "model")
+    for fitted in model, suffice.load(tmp_path / "model"):
+        assert (
+            f"cluster {names[3]} alone determines coefficients: clustered errors of x1 leave out its variance and are "
+            "too small"
+        ) in fitted.summary().inference.notes
+    assert "alone" not in "".join(model.fit(x[:, [0, 2]], y, groups=names[codes]).summary().inference.notes)
+
+
 def test_rows_of_leverage_1_are_named_by_their_position_in_a_stream() -> None:
     design = np.column_stack([LONE["x"], LONE["h"] == "bb", LONE["h"] == "zz"]).astype(float)
     order = np.r_[13, 0:13]

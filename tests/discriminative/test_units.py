@@ -7,14 +7,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 import statsmodels.api as sm
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+import suffice
 from suffice import GLM, LinearRegression
 from suffice.data import EncodedDataset
+from suffice.discriminative import LocallyWeightedRegression
 from suffice.discriminative.objective import NegativeLogLikelihood
 from suffice.families import Response
 from suffice.kernels import Batch, ThreadEngine
+from suffice.kernels.errors import UnderflowError
 from suffice.solvers.linear_algebra import inverse_of
 from suffice.solvers.quasi_newton import QuasiNewton
 from suffice.solvers.truncated_newton import TruncatedNewton
@@ -139,3 +144,53 @@ def test_columns_that_depend_on_each_other_are_still_named() -> None:
     for model in (GLM(), LinearRegression()):
         with pytest.warns(UserWarning, match="x2 = a combination of"):
             model.fit(x, y)
+
+
+REGRESSIONS = [
+    suffice.LinearRegression(),
+    suffice.Ridge(),
+    suffice.RidgeCV(),
+    suffice.Lasso(),
+    suffice.LogisticRegression(),
+    suffice.SoftmaxRegression(),
+    suffice.OrdinalRegression(),
+    suffice.PoissonRegressor(),
+    suffice.GammaRegressor(),
+    suffice.Perceptron(fit_intercept=False),
+    LocallyWeightedRegression(),
+]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("model", REGRESSIONS, ids=lambda model: type(model).__name__)
+def test_features_whose_squares_underflow_are_refused(model: Any) -> None:
+    """They were taken for constants, or had coefficients of few digits."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 2))
+    z = x[:, 0] - x[:, 1] + rng.normal(size=60)
+    y = z > 0 if type(model).__name__ == "LogisticRegression" else np.digitize(z, [-1, 1]) + 1
+    for unit, weight in (1e-160, 1.0), (1e-200, 1.0), (1e-120, 1e-300):
+        small, weights = x * [1.0, unit], np.full(60, weight)
+        with pytest.raises(UnderflowError, match=r"squares of feature \d underflow float64: .*; rescale the feature"):
+            clone(model).fit(small, y, sample_weight=weights)
+    some_large = np.where(np.arange(60)[:, None] % 7 == 3, x, x * [1.0, 1e-200])  # as p-values
+    clone(model).fit(some_large, y)
+    with pytest.raises(OverflowError, match=r"the weights underflow float64: .*; rescale the weights"):
+        clone(model).fit(x, y, sample_weight=np.full(60, 1e-320))
+
+
+def test_squares_of_sparse_rows_and_streams_underflow() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 2)) * [1.0, 1e-170]
+    y = rng.poisson(1.0, 60)
+    rare = np.where(np.arange(60)[:, None] % 7 == 3, x, [1.0, 0.0] * x)  # 0 in most rows
+    for rows in (scipy.sparse.csr_array(x), rare, lambda: iter([(x[:30], y[:30]), (x[30:], y[30:])])):
+        with pytest.raises(UnderflowError, match=r"feature 1 underflow"):
+            suffice.PoissonRegressor().fit(rows, None if callable(rows) else y)
+
+
+def test_targets_whose_squares_underflow_are_refused() -> None:
+    """Their standard errors were 0."""
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    with pytest.raises(UnderflowError, match=r"the sums of squares of target 0 underflow .*; rescale the target"):
+        suffice.LinearRegression().fit(x, 1e-170 * x.sum(axis=1)).summary()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from sklearn.base import clone
 
 from suffice import GDA, GaussianNB, MixedNB
-from suffice.kernels.errors import ScoreOverflowError
+from suffice.kernels.errors import ScoreOverflowError, UnderflowError
 
 RANDOM = np.random.default_rng(0)
 Y = np.arange(60) % 2
@@ -64,15 +66,23 @@ def test_the_error_keeps_its_row_between_processes() -> None:
 
 
 @pytest.mark.parametrize(("unit", "weight"), [(1e-200, 1.0), (1e-120, 1e-300), (1e-200, 1e300), (1e-200, 1e-300)])
-def test_features_whose_squares_underflow_are_no_constants(unit: float, weight: float) -> None:
+@pytest.mark.parametrize("model", [GaussianNB(), MixedNB(), GDA(), GDA("full"), GDA("diagonal")])
+def test_features_whose_squares_underflow_are_no_constants(model: Any, unit: float, weight: float) -> None:
     """All variances were 0, and every row of the class with the larger prior."""
-    for model in (GaussianNB(), MixedNB()):
-        with pytest.raises(
-            ValueError, match=r"the sums of squares of feature 0 underflow float64: .*; rescale the feature"
-        ):
-            model.fit(unit * X, Y, sample_weight=np.full(60, weight))
-    expected = GaussianNB().fit(X, Y).predict_proba(X)
+    with pytest.raises(UnderflowError, match=r"the sums of squares of feature 0 underflow .*; rescale the feature"):
+        clone(model).fit(unit * X, Y, sample_weight=np.full(60, weight))
+
+
+@pytest.mark.parametrize("model", [GaussianNB(), GDA()])
+def test_small_and_large_units_and_weights_keep_the_answer(model: Any) -> None:
+    expected = clone(model).fit(X, Y).predict_proba(X)
     for kept in (1e-145, 1e145):
-        np.testing.assert_allclose(GaussianNB().fit(kept * X, Y).predict_proba(kept * X), expected, rtol=1e-6)
-    weighted = GaussianNB().fit(X, Y, sample_weight=np.full(60, 1e-300))
+        np.testing.assert_allclose(clone(model).fit(kept * X, Y).predict_proba(kept * X), expected, rtol=1e-6)
+    weighted = clone(model).fit(X, Y, sample_weight=np.full(60, 1e-300))
     np.testing.assert_allclose(weighted.predict_proba(X), expected, rtol=1e-6)
+    with_constant = np.column_stack([X, np.ones(60)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the constant
+        clone(model).fit(with_constant, Y, sample_weight=np.full(60, 1e-300))
+    with pytest.raises(OverflowError, match=r"the sums of x overflow float64; rescale feature 0"):
+        clone(model).fit(1e160 * X, Y, sample_weight=np.full(60, 1e-300))

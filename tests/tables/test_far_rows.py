@@ -65,3 +65,13 @@ def test_a_number_past_float64_is_refused() -> None:
     model = TableModel("linear").fit(TABLE.assign(c=100 * TABLE["a"])[["a", "c"]], "c")
     with pytest.raises(TableError, match=r"column 'a' is 1e\+307 in row 1"):
         model.predict(pd.DataFrame({"a": [1e307]}))
+
+
+@pytest.mark.parametrize("kind", ["nb", "gda", "linear"])
+def test_a_column_whose_squares_underflow_is_named(kind: str) -> None:
+    """It was taken for a constant."""
+    cells = np.random.default_rng(0).normal(size=(60, 2))
+    target = cells.sum(axis=1) if kind == "linear" else np.where(cells.sum(axis=1) > 0, "yes", "no")
+    frame = pd.DataFrame({"plain": cells[:, 0], "tiny": 1e-170 * cells[:, 1], "target": target})
+    with pytest.raises(TableError, match=r"column 'tiny' underflow float64: .*; rescale it"):
+        TableModel(kind).fit(frame, "target")

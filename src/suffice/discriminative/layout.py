@@ -13,6 +13,8 @@ from suffice.data import EncodedDataset
 from suffice.families.links import array_namespace
 from suffice.kernels import Batch, Engine
 from suffice.kernels.array_blocks import to_host
+from suffice.kernels.errors import UnderflowError
+from suffice.kernels.inputs import underflows
 from suffice.kernels.libraries import beside, is_sparse
 from suffice.solvers import Solution
 from suffice.statistics.base import FloatArray
@@ -131,13 +133,13 @@ def lay_out(data: EncodedDataset, intercept: bool, mix: bool = False) -> tuple[E
     With ``mix``, columns that are nearly combinations of others are replaced by their residuals: the rows have the same
     predictors, but a penalty would be another one.
     """
+    check_squares(data)
     x, layout = data.some_rows.x, Layout(data.n_features, intercept)
     if not isinstance(x, np.ndarray) and is_sparse(x):
         return _without_idle_columns(data, layout)
     if not intercept and not mix:
         return data, layout
-    few = x[:: max(x.shape[0] // 256, 1), :]
-    few = to_host(few).astype(np.float64, copy=False)
+    few = _few_rows(x)
     layout = replace(layout, centre=_far_centre(few) if intercept else None)
     mixer = _mixer(few, intercept) if mix else None
     if mixer is not None:
@@ -145,6 +147,43 @@ def lay_out(data: EncodedDataset, intercept: bool, mix: bool = False) -> tuple[E
     if layout.is_plain:
         return data, layout
     return data.transform(partial(_moved, layout), persist=True), layout
+
+
+def check_squares(data: EncodedDataset) -> None:
+    """Raise for a feature whose squares underflow in all rows, or whose weighted squares: it may vary.
+
+    All rows are read only where a few leave it open; rows in parts are not, where a few are all 0.
+    """
+    x = data.some_rows.x
+    if isinstance(x, np.ndarray) or not is_sparse(x):
+        size = np.abs(_few_rows(x)).max(axis=0, initial=0.0)
+        doubtful = underflows(data.weight, size) & ((size > 0) | (data.batch is not None))
+    else:
+        cells = np.abs(x.data)
+        doubtful = underflows(data.weight, cells) & (cells > 0)
+    if not doubtful.any():
+        return
+    size = data.reduce(_largest_sizes)  # the sum of those of the parts
+    lost = underflows(data.weight, size) & (size > 0)
+    if lost.any():
+        column = int(np.argmax(lost))
+        raise UnderflowError("feature", column, float(size[column]), data.weight)
+
+
+def _few_rows(x: Any) -> FloatArray:
+    return to_host(x[:: max(x.shape[0] // 256, 1), :]).astype(np.float64, copy=False)
+
+
+def _largest_sizes(rows: Batch, _: Engine) -> FloatArray:
+    """Return the largest absolute value of each feature, (d,)."""
+    x = rows.x
+    if not isinstance(x, np.ndarray) and is_sparse(x):
+        sizes = np.zeros(rows.features)
+        np.maximum.at(sizes, x.indices, np.abs(x.data))
+        return sizes
+    xp = array_namespace(x)
+    highest, lowest = (to_host(each(x, axis=0)).astype(np.float64) for each in (xp.max, xp.min))
+    return np.asarray(np.maximum(highest, -lowest))
 
 
 def _moved(layout: Layout, rows: Batch, _: Engine) -> Batch:

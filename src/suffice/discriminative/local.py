@@ -17,8 +17,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from suffice import partitioned, validation
-from suffice.data import as_dataset
+from suffice.data import EncodedDataset, as_dataset
 from suffice.data.dataset import Piece
+from suffice.discriminative.layout import check_squares
 from suffice.discriminative.local_fit import (
     SETTINGS,
     Answer,
@@ -195,6 +196,7 @@ class LocallyWeightedRegression(FittedParameters, Stored, BaseEstimator):  # typ
     def _keep(self, x: Any, y: Any, sample_weight: Any) -> Self:
         targets, shape = self._targets(y, x.shape[0])
         rows = LocalRows.of(x, targets, validation.weights(sample_weight, x.shape[0]))
+        check_squares(EncodedDataset.of_batch(rows.batch, self._engine))
         if self.family == "bernoulli" and len(np.unique(rows.targets)) < 2:
             only = self.classes_[int(rows.targets[0, 0])]
             raise ValueError(f"all rows of weight above 0 are of the class {only!r}: two classes are needed")

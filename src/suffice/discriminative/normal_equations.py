@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from suffice.kernels.inputs import check_underflow
 from suffice.solvers.coordinate_descent import solve_quadratic
 from suffice.solvers.linear_algebra import EPSILON, Symmetric
 from suffice.solvers.non_negative import solve_non_negative
@@ -60,8 +61,13 @@ class Products(NamedTuple):
 
 
 def products_of(sums: NormalEquations, intercept: bool) -> Products:
-    """Return the products of a fit with or without an intercept."""
-    products, features = sums.scatter if intercept else sums.about_zero(), sums.features
+    """Return the products of a fit with or without an intercept; raise where they underflow."""
+    features = sums.features
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # raised as an error
+        products = sums.scatter if intercept else sums.about_zero()
+        variance = np.maximum(np.diagonal(sums.scatter), 0.0) / sums.total
+    if sums.total > 0:
+        check_underflow(sums.total, sums.mean, variance, features)
     return Products(products[:features, :features], products[:features, features:], products[features:, features:])
 
 

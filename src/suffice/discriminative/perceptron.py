@@ -19,6 +19,7 @@ from suffice import monitoring, partitioned, validation
 from suffice.data import EncodedDataset, as_dataset
 from suffice.data.dataset import Piece, model_for_parts, no_rows
 from suffice.discriminative.class_weight import class_weights
+from suffice.discriminative.layout import check_squares
 from suffice.estimator import ClassifierInPartsMixin, FittedParameters, coefficients_html, keeps_precision, row_wise
 from suffice.kernels import Batch
 from suffice.kernels.array_blocks import to_host
@@ -231,6 +232,7 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
             if known is not None and (labels != self._labels or len(known) != data.n_features + self.fit_intercept):
                 known = None
             self._begin(labels, found.like, known)
+            check_squares(data)
             return self._find(data)
         finally:
             if rows is not given:

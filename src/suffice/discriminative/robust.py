@@ -50,7 +50,8 @@ class RobustFacts(NamedTuple):
     clusters: int | None = None  #: number of clusters, of a clustered covariance
     lags: int | None = None  #: of ``"newey-west"``
     full_leverage: tuple[int, ...] = ()  #: the rows of leverage 1, among those that were fitted
-    uncertain: tuple[int, ...] = ()  #: the coefficients that depend on the error of these rows
+    uncertain: tuple[int, ...] = ()  #: the coefficients that depend on the error of these rows, or clusters
+    full_clusters: tuple[str, ...] = ()  #: the clusters that alone determine coefficients
 
     @property
     def df(self) -> float | None:
@@ -80,11 +81,19 @@ class RobustFacts(NamedTuple):
 unknown']
         """
         found = []
+        of = ", ".join(names[place] for place in self.uncertain[:5]) + (", ..." if len(self.uncertain) > 5 else "")
+        if self.full_clusters:
+            which = ", ".join(self.full_clusters[:5]) + (", ..." if len(self.full_clusters) > 5 else "")
+            several = len(self.full_clusters) > 1
+            who, whose = (f"clusters {which} each", "their") if several else (f"cluster {which}", "its")
+            found.append(
+                f"{who} alone determine{'' if several else 's'} coefficients: {self.kind} errors of {of} leave out "
+                f"{whose} variance and are too small"
+            )
         if self.full_leverage:
             rows = ", ".join(map(str, self.full_leverage[:5])) + (", ..." if len(self.full_leverage) > 5 else "")
             several = len(self.full_leverage) > 1
             which = f"rows {rows} of the fitted rows have" if several else f"row {rows} of the fitted rows has"
-            of = ", ".join(names[place] for place in self.uncertain[:5]) + (", ..." if len(self.uncertain) > 5 else "")
             how = "are unknown" if self.kind in LEVERAGED else "leave out its variance and are too small"
             whose = "their residuals are 0 whatever their errors" if several else "its residual is 0 whatever its error"
             found.append(f"{which} leverage 1, so {whose}: {self.kind} errors of {of} {how}")
@@ -101,8 +110,7 @@ def read_robust_facts(plain: Mapping[str, Any] | None) -> RobustFacts | None:
     """Return the facts that a file has, by name; None for None."""
     if plain is None:
         return None
-    facts = RobustFacts(**plain)
-    return facts._replace(full_leverage=tuple(facts.full_leverage), uncertain=tuple(facts.uncertain))
+    return RobustFacts(**{name: tuple(each) if isinstance(each, list) else each for name, each in plain.items()})
 
 
 class RobustCovariance(NamedTuple):
@@ -110,7 +118,7 @@ class RobustCovariance(NamedTuple):
 
     matrix: FloatArray  # (q, q), without what rows of leverage 1 add; NaN without residual degrees of freedom
     bread: FloatArray  # (q, q), the inverse information
-    directions: FloatArray  # (k, q), the effect on theta of the error of each row of leverage 1
+    directions: FloatArray  # (k, q), effects on theta of the errors of rows of leverage 1, and of such clusters
     facts: RobustFacts  # without uncertain coefficients
 
 
@@ -208,7 +216,8 @@ def robust_covariance(
     Notes
     -----
     A row of leverage 1 has the residual 0 whatever its error e is, which moves theta by B x e, B the inverse
-    information: HC2, HC3 and HC4 of the coefficients along B x are unknown.
+    information: HC2, HC3 and HC4 of the coefficients along B x are unknown. Likewise the scores of a cluster that alone
+    determines coefficients sum to 0 along them.
 
     Weights are frequencies: a row of weight 2 is two observations, as with ``freq_weights`` in statsmodels' GLM (whose
     ``var_weights``, and the weights of its WLS, enter squared). The trials of a row are one observation: their scores
@@ -238,12 +247,17 @@ def robust_covariance(
     squares = partial(_squared_scores, kind, response, theta, intercept, bread, rows / max(inverse.rank, 1))
     found = _Squares.joined(list(data.map(squares)))
     if kind in CLUSTERED:
-        groups = data.reduce(partial(_sum_groups, response, theta, intercept))
+        groups = data.reduce(partial(_sum_groups, response, theta, intercept, bread))
         count = len(groups.names)
         if count < 2:
             raise ValueError(f"all rows are of one group, {groups.names[0]}: clustered errors need 2 groups or more")
-        meat = groups.sums.T @ groups.sums * (count / (count - 1) * (rows - 1) / rows * free)
-        facts = facts._replace(clusters=count)
+        scores, leverage = groups.sums[:, :-1], groups.sums[:, -1]
+        meat = scores.T @ scores * (count / (count - 1) * (rows - 1) / rows * free)
+        alone = _determined_alone(data, response, theta, intercept, inverse, groups.names[leverage > FULL_LEVERAGE])
+        names = tuple(str(name) for name, directions in alone if len(directions))
+        facts = facts._replace(clusters=count, full_clusters=names)
+        directions = np.concatenate([found.directions[:0], *(each for _, each in alone)])
+        found = found._replace(places=found.places[:0], directions=directions)  # clusters are named, and not their rows
     elif kind == "newey-west":
         count = min(default_lags(rows), int(rows) - 1) if lags is None else lags
         if count >= rows:
@@ -353,22 +367,65 @@ class _GroupScores:
         return self.of(np.concatenate([self.names, other.names]), np.concatenate([self.sums, other.sums]))
 
 
-def _sum_groups(response: Response, theta: FloatArray, intercept: bool, part: Batch, engine: Engine) -> _GroupScores:
-    """Return the sum of the scores of each group in a part."""
-    parts = engine.map(partial(_sum_groups_of_batch, response, theta, intercept), part)
+def _sum_groups(
+    response: Response, theta: FloatArray, intercept: bool, inverse: FloatArray, part: Batch, engine: Engine
+) -> _GroupScores:
+    """Return the sums of the scores and leverages of each group in a part."""
+    parts = engine.map(partial(_sum_groups_of_batch, response, theta, intercept, inverse), part)
     return reduce(operator.add, parts)
 
 
-def _sum_groups_of_batch(response: Response, theta: FloatArray, intercept: bool, part: Batch, _: Any) -> _GroupScores:
+def _sum_groups_of_batch(
+    response: Response, theta: FloatArray, intercept: bool, inverse: FloatArray, part: Batch, _: Any
+) -> _GroupScores:
     if part.groups is None:
         raise ValueError("covariance='clustered' needs groups: the batches of X have none")
-    return reduce(
-        operator.add,
-        (
-            _GroupScores.of(rows.groups[rows.weight > 0], _weighted_scores(response, theta, rows)[rows.weight > 0])
-            for rows in blocks(part, intercept, 2 * theta.size)
-        ),
-    )
+    found = []
+    for rows in blocks(part, intercept, 2 * theta.size):
+        curve, known = response.curve(rows.predictor(theta), rows.y), rows.weight > 0
+        leverage = np.einsum("nab,nba->n", curve.curvature, predictor_covariance(rows.design, inverse))
+        sums = rows.weight[:, None] * np.column_stack([_scores(curve.slope, rows.design), leverage])
+        found.append(_GroupScores.of(rows.groups[known], sums[known]))
+    return reduce(operator.add, found)
+
+
+def _determined_alone(
+    data: EncodedDataset,
+    response: Response,
+    theta: FloatArray,
+    intercept: bool,
+    inverse: Symmetric,
+    names: npt.NDArray[Any],
+) -> list[tuple[Any, FloatArray]]:
+    """Return, for some groups, the directions of theta, (k, q), that no rows of other groups say anything about.
+
+    Along these, the scores of a group sum to 0 whatever the error that its rows share. With B the inverse of the
+    information of all rows and M that of the group, they are the eigenvectors of B M of eigenvalue 1; the sum of the
+    eigenvalues is the leverage of the group.
+    """
+    if not len(names):
+        return []
+    root = inverse.root()
+    found = []
+    for name, own in zip(names, data.reduce(partial(_information_of, response, theta, intercept, names)), strict=True):
+        values, axes = np.linalg.eigh(root.T @ own @ root)
+        found.append((name, (root @ axes[:, values > FULL_LEVERAGE]).T))
+    return found
+
+
+def _information_of(
+    response: Response, theta: FloatArray, intercept: bool, names: npt.NDArray[Any], part: Batch, _: Engine
+) -> FloatArray:
+    """Return the information of the rows of some groups, (g, q, q)."""
+    total = np.zeros((len(names), theta.size, theta.size))
+    for rows in blocks(part, intercept, 2 * theta.size):
+        curvature = rows.weight[:, None, None] * response.curve(rows.predictor(theta), rows.y).curvature
+        for place, name in enumerate(names):
+            own = rows.groups == name
+            if own.any():
+                x, c = rows.design[own], curvature[own]
+                total[place] += np.einsum("nab,ni,nj->aibj", c, x, x, optimize=True).reshape(total.shape[1:])
+    return total
 
 
 def _weighted_scores(response: Response, theta: FloatArray, rows: Rows) -> FloatArray:

@@ -16,7 +16,7 @@ from suffice.families.priors import ledoit_wolf_shrinkage, oas_shrinkage, shrink
 from suffice.generative.conditional import DENSITIES, Conditional, Contributions, Theta, read_distances
 from suffice.generative.independent import Independent
 from suffice.kernels import Batch
-from suffice.kernels.inputs import JOINT, Reading
+from suffice.kernels.inputs import JOINT, Reading, check_underflow
 from suffice.kernels.libraries import beside, dense
 from suffice.kernels.protocol import Kernels
 from suffice.statistics import DiagonalMoments, FullMoments, Labels, QuarticMoments, TiedMoments
@@ -250,6 +250,7 @@ def estimate_gaussians(
     family
         The distribution of correlated features.
     """
+    _check_underflow(statistics)
     require_rows_that_differ(statistics)
     if isinstance(statistics, DiagonalMoments):
         share = shrinkage_share(statistics, structure, shrinkage)
@@ -402,6 +403,20 @@ def require_cells(labels: Labels, observed: FloatArray) -> None:
 def _is_unsure(statistics: ClassMoments) -> bool:
     """Whether rows were taken out, so that it may be rounding that a feature does not vary, or does."""
     return bool(statistics.forgotten) and bool((statistics.error.squares() > 0).any())
+
+
+def _check_underflow(statistics: Any) -> None:
+    """Raise for a feature whose sum of squares underflows, or overflows."""
+    spread, mean, weights = statistics.spread, statistics.mean, statistics.weights
+    if isinstance(statistics, DiagonalMoments):
+        weights = statistics.observed
+    else:
+        spread, weights = np.diagonal(spread, axis1=-2, axis2=-1), weights[:, None]
+    total = weights.sum(axis=0)
+    size = np.where(weights > 0, np.abs(mean), 0.0).max(axis=0, initial=0.0)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # raised as an error
+        within = spread.sum(axis=0) if spread.ndim == 2 else spread
+        check_underflow(total, size, np.where(total > 0, within / np.where(total > 0, total, 1.0), 0.0))
 
 
 def require_rows_that_differ(statistics: Any) -> None:

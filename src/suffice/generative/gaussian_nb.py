@@ -13,7 +13,7 @@ from suffice.families.priors import smoothing_strength
 from suffice.generative import leave_one_out
 from suffice.generative.base import PriorsGiven, Tuned, check_smoothing
 from suffice.generative.discrete import ALPHAS
-from suffice.generative.independent import Independent, added_to_variance, added_variance, check_underflow, smoothed
+from suffice.generative.independent import Independent, added_to_variance, added_variance, smoothed
 from suffice.kernels import Batch
 from suffice.kernels.protocol import Kernels
 from suffice.selection.rows import Rows
@@ -121,7 +121,6 @@ class GaussianNB(PriorsGiven):
         return DiagonalMoments.over(labels, True)
 
     def _conditional(self, statistics: Any) -> Independent:
-        check_underflow(statistics)
         return smoothed(statistics, self._params.var_smoothing, self._setting("alpha"))
 
     def _left_out(self, statistics: Any, rows: Rows) -> FloatArray:

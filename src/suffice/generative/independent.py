@@ -13,7 +13,7 @@ from suffice.families import Gaussian
 from suffice.families.priors import smoothing_strength
 from suffice.generative.conditional import DENSITIES, Conditional, Contributions, Theta, read_distances
 from suffice.kernels import Batch
-from suffice.kernels.inputs import JOINT, Reading
+from suffice.kernels.inputs import JOINT, Reading, check_underflow
 from suffice.kernels.libraries import dense
 from suffice.kernels.protocol import Kernels
 from suffice.statistics import DiagonalMoments
@@ -52,8 +52,10 @@ def smoothed(statistics: DiagonalMoments, share: float, alpha: Any) -> Independe
         relative to itself. Whether a feature that hardly varies is constant must be known, too.
     """
     strength = smoothing_strength(alpha, statistics.mean.shape[1])
-    pooled_mean, pooled_variance = statistics.pooled()
     observed = statistics.observed
+    with np.errstate(over="ignore", invalid="ignore"):  # raised as an error
+        pooled_mean, pooled_variance = statistics.pooled()
+    check_underflow(observed.sum(axis=0), pooled_mean, pooled_variance)
     seen = observed > 0
     constant = never_varies(pooled_mean, pooled_variance)
     variance = (statistics.spread + strength * pooled_variance) / np.where(seen, observed + strength, 1.0)
@@ -71,25 +73,6 @@ def smoothed(statistics: DiagonalMoments, share: float, alpha: Any) -> Independe
             "or drop the feature"
         )
     return Independent(mean, variance)
-
-
-#: The exponent, to base 10, of the least sum of squares that keeps its digits.
-_LEAST_EXPONENT = -305
-
-
-def check_underflow(statistics: DiagonalMoments) -> None:
-    """Raise for a feature whose sum of squares underflows: it may vary, and would be taken for a constant."""
-    (mean, variance), weight = statistics.pooled(), statistics.observed.sum(axis=0)
-    with np.errstate(divide="ignore"):
-        size = np.log10(np.minimum(weight, 1.0))  # of logarithms, none underflows
-        level, spread = size + 2 * np.log10(np.abs(mean)), size + np.log10(variance)
-    lost = (level > -np.inf) & (level < _LEAST_EXPONENT) & (spread < _LEAST_EXPONENT)
-    if lost.any():
-        feature = int(np.argmax(lost))
-        raise ValueError(
-            f"the sums of squares of feature {feature} underflow float64: its mean is {mean[feature]:g}, the weight of "
-            f"its rows {weight[feature]:g}; rescale the feature, or the weights"
-        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,12 +24,11 @@ from suffice.generative.discrete import ALPHAS
 from suffice.generative.event_models import Arrivals, Categories, Presences
 from suffice.generative.explanation import Explanations
 from suffice.generative.gaussian_nb import GaussianNB
-from suffice.generative.independent import check_underflow
 from suffice.generative.joint import Joint
 from suffice.generative.product import Cells, Product, Texts, class_weights, pruned, strength_of, summarise
 from suffice.kernels import Batch
 from suffice.kernels.protocol import Kernels
-from suffice.statistics import DiagonalMoments, Labels, Statistics
+from suffice.statistics import Labels, Statistics
 from suffice.statistics.base import FloatArray
 
 if TYPE_CHECKING:
@@ -211,9 +210,6 @@ class MixedNB(PriorsGiven):
         return class_weights(statistics)
 
     def _conditional(self, statistics: Any) -> Product:
-        for part in statistics.parts:
-            if isinstance(part, DiagonalMoments):
-                check_underflow(part)
         return Product.estimate(statistics, self._setting("alpha"), self._params.var_smoothing)
 
     def _log_smoothing(self, conditional: Any) -> float:

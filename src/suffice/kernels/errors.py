@@ -124,6 +124,32 @@ def feature_overflow(column: int) -> OverflowError:
     return OverflowError(f"the sums of x overflow float64; rescale feature {column}")
 
 
+def weights_underflow(total: float) -> OverflowError:
+    """Return the complaint about weights, of all rows or of a class, whose inverse overflows."""
+    return OverflowError(f"the weights underflow float64: their sum is at most {total:g}; rescale the weights")
+
+
+class UnderflowError(ValueError):
+    """A column whose sum of squares underflows: it may vary, and would be taken for a constant.
+
+    >>> print(UnderflowError("feature", 1, 2e-160, 3.0))
+    the sums of squares of feature 1 underflow float64: its values are of size 2e-160, and their weights sum to 3; \
+rescale the feature, or the weights
+    """
+
+    def __init__(self, kind: str, column: int, size: float, weight: float) -> None:
+        super().__init__(kind, column, size, weight)
+        self.column = column
+        self.size = size
+
+    def __str__(self) -> str:
+        kind, column, size, weight = self.args
+        return (
+            f"the sums of squares of {kind} {column} underflow float64: its values are of size {size:g}, and their "
+            f"weights sum to {weight:g}; rescale the {kind}, or the weights"
+        )
+
+
 def entry_name(name: str, position: Sequence[int]) -> str:
     """Return how an entry of an argument is written: ``x[2, 4]``."""
     return f"{name}[{', '.join(str(int(index)) for index in position)}]"

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 #: Devices read a number that is smaller, and no longer has all its digits, as 0.
 _LEAST = float(np.finfo(np.float64).tiny)
+#: The exponent, to base 10, of the least sum of squares that keeps its digits.
+_LEAST_EXPONENT = -305
+#: A spread that is a smaller share of the mean may be its rounding.
+_ROUNDING = 4 * float(np.finfo(np.float64).eps)
 
 What = Literal["joint", "log_posterior", "posterior", "evidence", "best"]
 
@@ -333,13 +337,54 @@ def check_overflow(weights: npt.ArrayLike, *sums: npt.NDArray[np.float64], featu
         return
     known = np.asarray(weights, dtype=np.float64)
     if ((known > 0) & (known < _LEAST)).any():  # the inverse of such a weight is inf
-        raise OverflowError(
-            f"the weights underflow float64: those of a class sum to {known[known > 0].min():g}; rescale the weights"
-        )
+        raise errors.weights_underflow(float(known[known > 0].min()))
     column = min(overflowed)
     if features is None or column < features:
         raise errors.feature_overflow(column)
     raise OverflowError(f"the sums of y overflow float64; rescale target {column - features}")
+
+
+def underflows(weight: npt.ArrayLike, size: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """Return where sums of squares of values of a size, of rows of a weight, keep too few digits, or none.
+
+    Examples
+    --------
+    >>> underflows([1.0, 1.0, 1e-300], [1e-150, 1e-160, 1e-120])
+    array([False,  True,  True])
+    """
+    with np.errstate(divide="ignore"):
+        exponent = np.log10(np.minimum(weight, 1.0)) + 2 * np.log10(size)  # of logarithms, none underflows
+    return np.asarray(exponent < _LEAST_EXPONENT)
+
+
+def check_underflow(weight: npt.ArrayLike, mean: FloatArray, variance: FloatArray, features: int | None = None) -> None:
+    """Raise where a column may vary, but the sum of its squares underflows; and where a variance overflows.
+
+    Parameters
+    ----------
+    weight
+        The weight of the rows, or of those of each column, (d,).
+    mean, variance
+        Those of each column, (d,).
+    features
+        How many columns are features, before the targets; all columns where it is None.
+
+    Examples
+    --------
+    >>> check_underflow(3.0, np.array([1.0, 2e-160]), np.array([1.0, 0.0]))
+    Traceback (most recent call last):
+    suffice.kernels.errors.UnderflowError: the sums of squares of feature 1 underflow float64: ...
+    """
+    if (overflowed := ~np.isfinite(variance)).any():
+        check_overflow(1.0, np.where(overflowed, np.inf, 0.0), features=features)
+    size, spread, weight = np.abs(mean), np.sqrt(variance), np.broadcast_to(weight, mean.shape)
+    is_small = ((size > 0) & underflows(weight, size)) | (spread > _ROUNDING * size)
+    lost = (weight > 0) & is_small & underflows(weight, spread)
+    if lost.any():
+        column = int(np.argmax(lost))
+        is_target = features is not None and column >= features
+        name = ("target", column - (features or 0)) if is_target else ("feature", column)
+        raise errors.UnderflowError(*name, max(size[column], spread[column]), weight[column])
 
 
 @cache

@@ -13,10 +13,11 @@ import numpy.typing as npt
 from suffice import _native
 from suffice.kernels import Batch
 from suffice.kernels.engine import engine_for
+from suffice.kernels.inputs import underflows
 from suffice.kernels.protocol import Kernels
 from suffice.statistics.base import FloatArray
 from suffice.tables.encoding import Block, CodedColumn, PackedNumbers
-from suffice.tables.errors import TableError
+from suffice.tables.errors import TableError, squares_underflow
 from suffice.tables.schema import Feature
 
 if TYPE_CHECKING:
@@ -140,6 +141,8 @@ def number_term(name: str, cells: FloatArray) -> Number:
     known = cells[~np.isnan(cells)]
     if not known.size or known.min() == known.max():  # whose mean may differ from it by rounding
         return Number(name, float(known[0]) if known.size else 0.0, 1.0, bool(known.size < cells.size))
+    if underflows(1.0, largest := float(np.abs(known).max())):
+        raise squares_underflow(name, largest)
     return Number(name, float(known.mean()), float(known.std()) or 1.0, bool(known.size < cells.size))
 
 

@@ -39,6 +39,13 @@ def digits_error(column: str | None, error: ArithmeticError) -> TableError:
     )
 
 
+def squares_underflow(column: str, size: float) -> TableError:
+    """Return the error about a column of numbers whose squares underflow: it would be taken for a constant."""
+    return TableError(
+        f"the sums of squares of column {column!r} underflow float64: its values are of size {size:g}; rescale it"
+    )
+
+
 def time_of_day_error(column: str) -> TableError:
     """Return the error about the export of a model that reads times of day."""
     return TableError(

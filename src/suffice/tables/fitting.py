@@ -212,6 +212,7 @@ def _fitted(
     model.fitted_rows_ = found.rows
     if isinstance(predictor, NaiveBayesPredictor):
         predictor.inner = found.description
+        _ = predictor.scorer  # raises now for sums that cannot be read
         return predictor
     if found.summed is not None:
         return found.summed

@@ -18,12 +18,13 @@ from suffice.generative.joint import Joint, What
 from suffice.generative.product import Cells, Product, TextColumns, class_weights, kind_of, pruned, summarise
 from suffice.kernels import Batch, ThreadEngine
 from suffice.kernels.engine import engine_for
+from suffice.kernels.errors import UnderflowError
 from suffice.statistics import Labels, Parts, Statistics
 from suffice.statistics.base import FloatArray
 from suffice.store import Contents, Stored
 from suffice.store.parameters import decode_parameters, encode_parameters
 from suffice.tables.encoding import Block
-from suffice.tables.errors import TableError
+from suffice.tables.errors import TableError, squares_underflow
 from suffice.tables.predictors.base import Effects, EncodedRows, Predictor
 from suffice.tables.predictors.scorers import Scorer
 from suffice.tables.schema import Feature
@@ -110,7 +111,10 @@ class Description(Stored):
             prior = validation.shares(known.labels, rows)
         else:
             prior = validation.priors(given["priors"], known.labels, rows=rows)
-        conditional = Product.estimate(known, given["alpha"], given["var_smoothing"])
+        try:
+            conditional = Product.estimate(known, given["alpha"], given["var_smoothing"])
+        except UnderflowError as error:
+            raise squares_underflow(self._names("numeric")[error.column], error.size) from None
         return Joint(known.labels, prior, conditional, float(given["temperature"]))
 
     @property
