@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 import subprocess
 from pathlib import Path
@@ -42,6 +43,18 @@ def test_commits_of_stored_tables_are_in_the_history() -> None:
         (*git, "log", "--abbrev=7", "--format=`%h` (%cs)"), capture_output=True, text=True, check=True
     )
     assert sorted(named - set(history.stdout.splitlines())) == []
+
+
+def test_figures_of_the_readme_are_stored() -> None:
+    stored = " ".join(page.read_text(encoding="utf-8").replace("&nbsp;", " ") for page in PAGES)
+    _, _, readme = (ROOT / "README.md").read_text(encoding="utf-8").partition("| commit |\n")
+    rows = [[cell.strip() for cell in row.split("|")[2:5]] for row in readme.partition("\n\n")[0].splitlines()[1:]]
+    figures = [
+        figure for ours, its, _ in rows for figure in re.findall(r"\d[\d.,]*(?:e\+\d+)?(?: ms|×)?", f"{ours} {its}")
+    ]
+    assert len(rows) == 6
+    assert len(figures) > 12
+    assert [each for each in [*figures, *(commit for *_, commit in rows)] if each.strip(",") not in stored] == []
 
 
 def test_a_table_measured_anew_names_the_new_commit_alone() -> None:
