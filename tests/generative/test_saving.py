@@ -93,3 +93,11 @@ def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
         path.write_bytes(whole[:length])
         with pytest.raises(StoreError, match=r"is (empty|truncated|not a model file)"):
             suffice.load(path)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.forgets], ids=str)
+def test_a_model_whose_rows_were_all_forgotten_learns_again(case: Case, tmp_path: Path) -> None:
+    x, y = case.draw(60)
+    case.make().fit(x, y).forget(x, y).save(tmp_path / "a.model")
+    again = suffice.load(tmp_path / "a.model").partial_fit(x, y)
+    assert_same(again, case.make().fit(x, y), x, case)

@@ -24,6 +24,7 @@ from suffice.statistics import (
     FullMoments,
     Labels,
     LostDigitsError,
+    NegativeEvidenceError,
     NormalEquations,
     TiedMoments,
 )
@@ -468,3 +469,19 @@ def test_counts_that_are_0_after_a_decay_are_known_to_be():
     left = (one + two).scaled(0.9) - one.scaled(0.9)
     left.check_digits()
     np.testing.assert_allclose(left.counts[0], [4.5, 0.0])
+
+
+@pytest.mark.parametrize("kind", [DiagonalMoments, TiedMoments, FullMoments, EventCounts])
+def test_other_rows_than_all_do_not_leave_none(kind: Any):
+    random = np.random.default_rng(5)
+    x, codes = random.poisson(3.0, size=(8, 2)) + 1.0, np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    rows = [Batch(x, codes), Batch(np.repeat(x[:2], 2, axis=0) - 1.0, codes[:4])]
+    whole, others = (ENGINE.accumulate(kind.over(CLASSES), each) for each in rows)
+    with pytest.raises(NegativeEvidenceError, match="all rows of class 'ham' would be gone"):
+        whole - others
+    assert (whole - whole).weight == 0
+    assert (whole + others - others - whole).weight == 0
+
+
+def test_a_ridge_penalty_below_rounding_does_not_decide_between_dependent_columns():
+    assert judge(draw_history(4889), "ridge")[0] == "refused"

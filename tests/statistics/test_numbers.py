@@ -227,7 +227,7 @@ def test_what_was_never_there_is_named():
     other = ENGINE.accumulate(EventCounts.over(TWO), Batch(np.array([[0, 3]]), np.array([0])))
     with pytest.raises(NegativeEvidenceError, match=r"counts\[0, 1\] would be 2 - 3 < 0"):
         some - other
-    with pytest.raises(NegativeEvidenceError, match="the spread at"):
+    with pytest.raises(NegativeEvidenceError, match="the spread of feature"):
         moments([1.0, 1.1, 1.2, 1.3]) - moments([5.0, -5.0])
 
 

@@ -246,7 +246,7 @@ def _check_digits(found: LeastSquares, products: Products, error: Products, pena
         is_sparse = penalty.l1 > 0 or penalty.positive
         chosen = theta != 0 if is_sparse else np.ones(len(theta), dtype=bool)
         while True:
-            off, spread = _errors_of(matrix, unsure, unsure_right, theta, chosen, may_depend=not is_sparse)
+            off, spread = _errors_of(matrix, unsure, unsure_right, theta, chosen, may_depend=not (is_sparse or l2))
             if not is_sparse:
                 break
             gradient = right - matrix @ theta

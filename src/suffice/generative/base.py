@@ -866,7 +866,8 @@ class GenerativeClassifier(SummedClassifier):
             raise ValueError(f"the sum is of {features} features, the model of {model.n_features_in_}")
         model._memory = RunningSum(labels, statistics, bool(settings["classes_fixed"]))
         model.classes_ = validation.classes_array(labels, like)
-        _ = model.joint_
+        if statistics.weight > 0:  # no rows are left after all were taken out
+            _ = model.joint_
         return model
 
     def _restore(self, settings: Any) -> None:

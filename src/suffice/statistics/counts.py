@@ -19,6 +19,7 @@ from suffice.statistics.rounding import (
     UNKNOWN,
     FloatArray,
     LostDigitsError,
+    NegativeEvidenceError,
     all_whole,
     difference,
     error_of_sum,
@@ -184,6 +185,13 @@ class ClassCounts(Statistics):
             )
             changed[name], changed[f"{name}_error"] = left, error
         counts, error = difference(whole.counts, part.counts, whole.count_errors + part.count_errors, whole._called)
+        over = (counts > error) & ~(changed["rows"] > 0)[:, None]
+        if over.any():
+            code, column = (int(index) for index in np.unravel_index(int(np.argmax(over)), over.shape))
+            raise NegativeEvidenceError(
+                f"all rows of class {whole.labels.names[code]!r} would be gone, but {whole._called((code, column))} "
+                f"would be {counts[code, column]:g}: these rows were never in the sum"
+            )
         rest = whole._with(
             counts=counts,
             counts_error=error if error.any() else error[:, :0],

@@ -234,6 +234,7 @@ class ClassMoments(Statistics):
         rest = whole._with(**weighings)
         behind = rest._behind
         stays = behind > 0
+        self._check_all_gone(whole, part, stays)
         share = part._behind / np.where(whole._behind > 0, whole._behind, 1.0)
         growth = np.where(stays, whole._behind / np.where(stays, behind, 1.0), 0.0)
         apart = (whole.mean - part.mean) * growth  # from the mean of what goes to the mean of what stays
@@ -242,9 +243,11 @@ class ClassMoments(Statistics):
         bounds = bounds_of_difference(whole._weighed, part._weighed, behind, rest._behind_error, mean)
         squares, error = self._variances(spread), self._square_error(bounds)
         if (squares < -error).any():
-            place = tuple(int(index) for index in np.unravel_index(int(np.argmin(squares + error)), squares.shape))
+            *code, feature = (int(index) for index in np.unravel_index(int(np.argmin(squares + error)), squares.shape))
+            where = f" in class {whole.labels.names[code[0]]!r}" if code and len(whole.labels) > 1 else ""
             raise NegativeEvidenceError(
-                f"the spread at {place} would be {squares[place]:g}: these rows were never in the sum"
+                f"the spread of feature {feature}{where} would be {squares[(*code, feature)]:g}: these rows were never "
+                "in the sum"
             )
         nowhere = np.abs(mean) <= bounds.mean  # within rounding of 0
         bounds = bounds._replace(mean=np.where(nowhere, 2 * bounds.mean, bounds.mean))
@@ -256,6 +259,24 @@ class ClassMoments(Statistics):
             forgotten=whole.forgotten + part.forgotten + part.weight,
         )
         return remaining._without_noise()
+
+    @staticmethod
+    def _check_all_gone(whole: ClassMoments, part: ClassMoments, stays: npt.NDArray[np.bool_]) -> None:
+        """Raise where as much weight as there is goes, but not with the mean that there is."""
+        gone = ~stays & (part._behind > 0) & (whole._behind > 0)
+        if not gone.any():
+            return
+        unsure = whole._behind_error + part._behind_error  # of weights, which shift a mean by a share of its distance
+        level = np.maximum(np.abs(whole.mean), np.abs(part.mean))
+        error = whole.error.mean + part.error.mean + (unsure + 4 * EPSILON) * level
+        differs = gone & (np.abs(whole.mean - part.mean) > error)
+        if differs.any():
+            code, feature = (int(index) for index in np.unravel_index(int(np.argmax(differs)), differs.shape))
+            where = "" if len(whole.labels) == 1 else f" of class {whole.labels.names[code]!r}"
+            raise NegativeEvidenceError(
+                f"all rows{where} would be gone, but the mean of feature {feature} is {whole.mean[code, feature]:g}, "
+                f"and that of the rows to take out {part.mean[code, feature]:g}: these rows were never in the sum"
+            )
 
     def _without_noise(self) -> Self:
         """Return the moments with 0 for squares that are within their error of 0."""
