@@ -162,7 +162,7 @@ def test_beta_regression_keeps_its_precision() -> None:
 
 
 @pytest.mark.parametrize("kind", [LogisticRegression, suffice.SoftmaxRegression, Perceptron])
-def test_an_unfitted_classifier_predicts_from_assigned_coefficients(kind: Any) -> None:
+def test_an_unfitted_classifier_predicts_from_assigned_coefficients(kind: Any, tmp_path: Path) -> None:
     x = np.random.default_rng(0).normal(size=(20, 2))
     model, reference = kind(), Reference()
     for each in (model, reference):
@@ -174,6 +174,8 @@ def test_an_unfitted_classifier_predicts_from_assigned_coefficients(kind: Any) -
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(x), model.predict(x))
     with pytest.raises(ValueError, match="X has 3 features"):
         model.predict(np.ones((1, 3)))
+    with pytest.raises(NotFittedError, match="were assigned, and it was never fitted to rows: a file needs a fit"):
+        model.save(tmp_path / "model")
 
 
 @pytest.mark.parametrize("kind", [LinearRegression, Ridge, suffice.Lasso, suffice.PoissonRegressor])

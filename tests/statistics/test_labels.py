@@ -173,6 +173,9 @@ def test_variable_width_strings_are_labels():
         ([None], TypeError, "got None of type NoneType"),
         ([b"ham"], TypeError, "must be a str, int, float or bool"),
         ([np.datetime64("2026-01-01")], TypeError, "must be a str"),
+        ([np.datetime64("2026-01-01", "ns")], TypeError, "must be a str"),  # whose item() is an integer
+        (np.array(["2026-01-01"], dtype="datetime64[ns]"), TypeError, "must be a str"),
+        ([np.timedelta64(3, "ns")], TypeError, "must be a str"),
     ],
 )
 def test_labels_without_a_stable_name_are_refused(bad, error, message):

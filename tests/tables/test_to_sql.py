@@ -181,6 +181,20 @@ def test_rows_far_from_all_classes_do_not_overflow(base: Base, put: Callable[[An
     close(p.sum(axis=1), 1.0)
 
 
+def test_numbers_that_overflow_beside_impossible_classes_are_refused(base: Base) -> None:
+    """The row was given the prior."""
+    names = np.array(["u", "v", "w"])[[0, 1, 2, 0, 2, 1] * 10]
+    rows = pa.table({"key": np.arange(60), "a": np.random.default_rng(0).normal(size=60), "c": names})
+    cells = rows.select(["a", "c"])
+    model = suffice.MixedNB(alpha=0.0).fit(cells, np.array([0, 1] * 30) * (names != "w"))
+    close(scored(base, base.put(rows), model, None).column("p_1").to_numpy(), model.predict_proba(cells)[:, 1])
+    far = pa.table({"key": [0, 1], "a": [0.1, 1e200], "c": ["w", "w"]})
+    with pytest.raises(OverflowError, match=r"the scores of x\[1\] overflow"):
+        model.predict_proba(far.select(["a", "c"]))
+    with pytest.raises(Exception, match="overflow"):
+        scored(base, base.put(far), model, None)
+
+
 def test_missing_cells_are_left_out(base: Base, put: Callable[[Any], str]) -> None:
     model = suffice.GaussianNB().fit(ROWS["numbers"], ROWS["classes"])
     x = np.where(np.random.default_rng(1).random(ROWS["numbers"].shape) < 0.3, np.nan, ROWS["numbers"])

@@ -139,10 +139,7 @@ class LinearPredictor(PenalisedModel, Stored, BaseEstimator):  # type: ignore[mi
     def _check_learned(self, what: str) -> None:
         """Raise if coefficients were assigned to a model that was never fitted."""
         if not hasattr(self, self._learned):
-            raise NotFittedError(
-                f"the coefficients of this {type(self).__name__} were assigned, and it was never fitted to rows: "
-                f"{what} needs a fit"
-            )
+            raise never_fitted(self, what)
 
     def _check_unassigned(self, what: str) -> None:
         """Raise if coefficients were changed after the fit: the result would not be that of the fit."""
@@ -511,6 +508,14 @@ def read_solver(plain: Mapping[str, Any], given: Mapping[str, type]) -> Any:
             f"families=[{short}])"
         )
     return known[name](**settings)
+
+
+def never_fitted(model: Any, what: str) -> NotFittedError:
+    """Return the error about what needs rows, of a model whose coefficients were assigned before any fit."""
+    return NotFittedError(
+        f"the coefficients of this {type(model).__name__} were assigned, and it was never fitted to rows: {what} needs "
+        "a fit"
+    )
 
 
 def warn_unless_converged(model: Any, solution: Solution) -> None:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from suffice import monitoring, partitioned, validation
 from suffice.data import EncodedDataset, as_dataset
 from suffice.data.dataset import Piece, model_for_parts, no_rows
+from suffice.discriminative.base import never_fitted
 from suffice.discriminative.class_weight import class_weights
 from suffice.discriminative.layout import check_squares
 from suffice.estimator import ClassifierInPartsMixin, FittedParameters, coefficients_html, keeps_precision, row_wise
@@ -439,6 +440,8 @@ class Perceptron(FittedParameters, Stored, ClassifierInPartsMixin, BaseEstimator
         return {**state, "mistakes_": list(state["mistakes_"])} if "mistakes_" in state else state
 
     def _contents(self) -> Contents:
+        if hasattr(self, "coef_") and not hasattr(self, "_theta"):
+            raise never_fitted(self, "a file")
         labels = self._labels_checked()
         return Contents(
             kind=type(self).__name__,

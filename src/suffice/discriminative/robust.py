@@ -110,7 +110,8 @@ def read_robust_facts(plain: Mapping[str, Any] | None) -> RobustFacts | None:
     """Return the facts that a file has, by name; None for None."""
     if plain is None:
         return None
-    return RobustFacts(**{name: tuple(each) if isinstance(each, list) else each for name, each in plain.items()})
+    facts: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in plain.items()}
+    return RobustFacts(**facts)
 
 
 class RobustCovariance(NamedTuple):

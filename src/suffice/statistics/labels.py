@@ -116,7 +116,8 @@ Label = str | int | float | bool
 
 def _plain(label: Any, at: str = "") -> Label:
     """Return a label as a plain Python value, refusing what has no stable name; ``at`` says where it stands."""
-    value = label.item() if isinstance(label, np.generic) else label
+    is_time = isinstance(label, np.datetime64 | np.timedelta64)  # .item() of nanoseconds is an int
+    value = label.item() if isinstance(label, np.generic) and not is_time else label
     if not isinstance(value, str | int | float | bool):
         raise TypeError(
             f"a class label must be a str, int, float or bool; got {label!r} of type {type(label).__name__}{at}"

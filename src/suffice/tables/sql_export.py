@@ -273,16 +273,20 @@ def _may_overflow(conditional: Conditional) -> bool:
     """Whether scores that are all -inf are squared distances that overflow, and not probabilities of 0."""
     match conditional:
         case Product():
-            parts = conditional.factors.values()
-            zeros = any(isinstance(part, Linear) and part.veto is not None for part in parts) or any(
-                np.isneginf(table).any() for part in parts if isinstance(part, Categories) for table in part.tables
-            )
-            return not zeros and any(map(_may_overflow, parts))
+            return not _has_zeros(conditional) and any(map(_may_overflow, conditional.factors.values()))
         case Independent():
             return True
         case Correlated():
             return not conditional.is_tied
     return False
+
+
+def _has_zeros(conditional: Product) -> bool:
+    """Whether a class can be impossible: then it is the scores of the numbers alone that say whether they overflow."""
+    parts = conditional.factors.values()
+    return any(isinstance(part, Linear) and part.veto is not None for part in parts) or any(
+        np.isneginf(table).any() for part in parts if isinstance(part, Categories) for table in part.tables
+    )
 
 
 def class_scores(
@@ -295,7 +299,9 @@ def class_scores(
             parts = []
             for kind, factor in conditional.factors.items():
                 own = [cell for cell, each in zip(cells, kinds, strict=True) if each == kind]
-                parts.append(class_scores(factor, own, dialect))
+                part = class_scores(factor, own, dialect)
+                refuses = isinstance(factor, Independent) and _has_zeros(conditional)
+                parts.append(scores.refusing_overflow(part) if refuses else part)
             return scores.summed(parts)
         case Linear():
             return _linear(conditional, cells, scores)

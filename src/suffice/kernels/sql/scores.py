@@ -128,6 +128,10 @@ class Scores:
         """Return the sum of several parts, class by class."""
         return [added(terms) for terms in zip(*parts, strict=True)]
 
+    def refusing_overflow(self, scores: Sequence[str]) -> list[str]:
+        """Return the scores of a part; the query fails where those of all classes overflow."""
+        return [_unless_it_overflows(_largest(scores), scores[0], self.dialect), *scores[1:]]
+
     def vetoed(self, scores: Sequence[str], barred: Sequence[str]) -> list[str]:
         """Return scores that are -inf where what bars a class is above 0."""
         number, never = self.dialect.number, self.dialect.number(-np.inf)
@@ -135,6 +139,17 @@ class Scores:
             f"case when {bar} > {number(1e-12)} then {never} else {score} end"
             for score, bar in zip(scores, barred, strict=True)
         ]
+
+
+def _largest(scores: Sequence[str]) -> str:
+    return f"greatest({', '.join(scores)})" if len(scores) > 1 else scores[0]
+
+
+def _unless_it_overflows(largest: str, score: str, dialect: Dialect) -> str:
+    """Return a score; the query fails where the largest of all classes is not finite."""
+    cause = "a row is so far from the rows of the fit that its prediction overflows: its largest score is "
+    refused = dialect.refusal(cause, f"({largest})::text", "", "float8")
+    return f"case when {dialect.is_infinite(largest)} or {dialect.is_nan(largest)} then {refused} else {score} end"
 
 
 def mean_of(link: str, predictor: str, dialect: Dialect) -> str:
@@ -254,12 +269,9 @@ class Scoring:
         p, number, k = self.prefix, self.dialect.number, range(len(scores))
         own = [(f"{p}s{c}", f"{p}s{c}") for c in k]
         source = self._level([(score, f"{p}s{c}") for c, score in zip(k, scores, strict=True)], self._rows())
-        largest = f"greatest({', '.join(name for name, _ in own)})" if len(own) > 1 else own[0][0]
+        largest = _largest([name for name, _ in own])
         if refuses_overflow:
-            cause = "a row is so far from the rows of the fit that its prediction overflows: its largest score is "
-            refused = self.dialect.refusal(cause, f"{largest}::text", "", "float8")
-            lost = f"{self.dialect.is_infinite(largest)} or {self.dialect.is_nan(largest)}"
-            largest = f"case when {lost} then {refused} else {largest} end"
+            largest = _unless_it_overflows(largest, largest, self.dialect)
         source = self._level([*own, (largest, f"{p}top")], source)
 
         def share(c: int) -> str:
