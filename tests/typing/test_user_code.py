@@ -3,6 +3,8 @@
 ``make types`` checks this file. Answers have types of their own, and not Any; so have estimators after ``fit``.
 """
 
+import operator
+from functools import reduce
 from pathlib import Path
 from typing import Any, assert_type
 
@@ -64,6 +66,8 @@ def test_generative_classifiers() -> None:
     assert_type(gaussian.log_evidence(X), Floats)
     assert_type(gaussian.score(X, Y), float)
     assert_type(gaussian + gaussian, GaussianNB)
+    # Of sum(models), typeshed says T | Literal[0], whatever T is: reduce keeps the type.
+    assert_type(reduce(operator.add, [gaussian, gaussian]), GaussianNB)
     assert_type(gaussian.partial_fit(X, Y).forget(X, Y), GaussianNB)
     assert_type(gaussian.with_params(alpha=0.5), GaussianNB)
 
