@@ -86,8 +86,8 @@ FAULTS = (
         "a difference is said to be far more precise than it is",
         "statistics",
         "src/suffice/statistics/rounding.py",
-        "np.where(left > 0, each, 0.0)",
-        "np.where(left > 0, 1e-6 * each, 0.0)",
+        "return Bounds(np.where(stays, bounds.mean, 0.0),",
+        "return Bounds(np.where(stays, 1e-6 * bounds.mean, 0.0),",
         ("tests/laws/test_rounding.py",),
     ),
     Fault(
