@@ -27,6 +27,8 @@ NEAR = 10.0
 LOST = 1e-12
 #: A column is replaced by its residual on those before it if that is between these shares of the column.
 ROUNDING, ENTANGLED = 1e-12, 1e-4
+#: Up to so many columns are read one by one, instead of all together.
+SINGLY = 32
 #: CSR rows are copied without empty columns if these are at least this share.
 IDLE = 0.3
 
@@ -158,12 +160,16 @@ def check_squares(data: EncodedDataset) -> None:
     if isinstance(x, np.ndarray) or not is_sparse(x):
         size = np.abs(_few_rows(x)).max(axis=0, initial=0.0)
         doubtful = underflows(data.weight, size) & ((size > 0) | (data.batch is not None))
+        columns = np.flatnonzero(doubtful).tolist()
     else:
         cells = np.abs(x.data)
         doubtful = underflows(data.weight, cells) & (cells > 0)
+        columns = []  # all
     if not doubtful.any():
         return
-    size = data.reduce(_largest_sizes)  # the sum of those of the parts
+    size = data.reduce(
+        partial(_largest_sizes, columns if len(columns) <= SINGLY else [])
+    )  # the sum of those of the parts
     lost = underflows(data.weight, size) & (size > 0)
     if lost.any():
         column = int(np.argmax(lost))
@@ -174,14 +180,18 @@ def _few_rows(x: Any) -> FloatArray:
     return to_host(x[:: max(x.shape[0] // 256, 1), :]).astype(np.float64, copy=False)
 
 
-def _largest_sizes(rows: Batch, _: Engine) -> FloatArray:
-    """Return the largest absolute value of each feature, (d,)."""
+def _largest_sizes(columns: list[int], rows: Batch, _: Engine) -> FloatArray:
+    """Return the largest absolute value of some features, or of all if none are given, (d,); 0 for others."""
     x = rows.x
     if not isinstance(x, np.ndarray) and is_sparse(x):
         sizes = np.zeros(rows.features)
         np.maximum.at(sizes, x.indices, np.abs(x.data))
         return sizes
     xp = array_namespace(x)
+    if columns:
+        sizes = np.zeros(rows.features)
+        sizes[columns] = [max(float(xp.max(x[:, j])), -float(xp.min(x[:, j]))) for j in columns]
+        return sizes
     highest, lowest = (to_host(each(x, axis=0)).astype(np.float64) for each in (xp.max, xp.min))
     return np.asarray(np.maximum(highest, -lowest))
 
