@@ -81,7 +81,7 @@ def test_rows_for_a_device_without_room_are_sent_in_smaller_blocks(monkeypatch):
         engine.accumulate(TiedMoments.over(), Batch(x)) for engine in (ArrayEngine(device="cpu"), ArrayEngine())
     )
     for name, array in ours.to_arrays().items():
-        if name != "bounds":  # of rounding errors, which follow from how the rows are cut
+        if name not in ("bounds", "depth"):  # of rounding errors, which follow from how the rows are cut
             np.testing.assert_allclose(array, truth.to_arrays()[name], rtol=1e-10, atol=1e-9)
     assert staging.stager_for("cpu").block_bytes <= 2**17
     monkeypatch.setattr(staging.Stager, "_send", lambda *_: (_ for _ in ()).throw(torch.OutOfMemoryError("no room")))
@@ -123,7 +123,7 @@ class TestCUDA:
         for what in (DiagonalMoments.over(labels), TiedMoments.over(labels)):
             seen, truth = engine.accumulate(what, Batch(x, y)), ArrayEngine().accumulate(what, Batch(x, y))
             for name, array in seen.to_arrays().items():
-                if name != "bounds":
+                if name not in ("bounds", "depth"):
                     np.testing.assert_allclose(array, truth.to_arrays()[name], rtol=1e-10, atol=1e-6)
         assert staging.stager_for("cuda").block_bytes < small
         staging.stager_for.cache_clear()

@@ -205,6 +205,7 @@ def test_a_file_without_bounds_gives_a_model_that_cannot_forget():
     names = (
         "weights_error",
         "bounds",
+        "depth",
         "least",
         "forgotten",
         "total_error",

@@ -80,7 +80,7 @@ def test_arrays_carry_the_number_of_their_part():
         "kinds",
         *(f"0.{name}" for name in ("labels", "rows", "counts", "cells", "rows_error", "counts_error", "cells_error")),
         *(f"1.{name}" for name in ("labels", "weights", "mean", "spread", "cells")),
-        *(f"1.{name}" for name in ("weights_error", "bounds", "cells_error")),
+        *(f"1.{name}" for name in ("weights_error", "bounds", "depth", "cells_error")),
         *(f"{part}.{name}" for part in range(2) for name in ("least", "forgotten")),
     }
     assert Parts.from_arrays(arrays) == SOME

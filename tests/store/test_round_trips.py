@@ -70,7 +70,7 @@ def test_format_1_stays_readable():
     assert_same(stored, replace(sample(), statistics=stored.statistics))
     assert stored.statistics.keys() == sample().statistics.keys()
     for name, old in stored.statistics.items():
-        new, bounds = sample().statistics[name].to_arrays(), ("bounds", "least", "forgotten")
+        new, bounds = sample().statistics[name].to_arrays(), ("bounds", "depth", "least", "forgotten")
         shared = {
             field: array
             for field, array in old.to_arrays().items()

@@ -67,7 +67,8 @@ class ClassCounts(Statistics):
     def _with_bounds(self, batch: Any, kernels: Any) -> Self:
         """Return the counts of one batch with the bounds of their error, for the engine's depth of summation."""
         depth = kernels.depth(batch, len(self.labels))
-        cells = getattr(batch.x, "data", batch.x) if self._counts_cells else None
+        cells = batch.x if isinstance(batch.x, np.ndarray) else getattr(batch.x, "data", batch.x)
+        cells = cells if self._counts_cells else None
         changed: dict[str, Any] = {}
         if batch.weight is not None:
             (rows_error,) = sum_error(is_exact((batch.weight,), self.rows), depth, self.rows)

@@ -41,7 +41,7 @@ from suffice.statistics.rounding import (
 )
 
 #: Rows that are summed one after another, where that is not known.
-_DEPTH = 4096.0
+DEPTH = 4096.0
 #: The error of a spread of 0, relative to the variance that smoothing adds, up to which it is taken as constant.
 _CONSTANT = 0.1
 
@@ -59,11 +59,13 @@ class ClassMoments(Statistics):
     mean: FloatArray  # (k, d)
     spread: FloatArray  # sums of centred squares or products, in the subclass's shape
     weights_error: FloatArray = field(default_factory=lambda: np.zeros(0), kw_only=True)  # (k,)
-    bounds: FloatArray = field(default_factory=lambda: np.zeros((4, 0, 0)), kw_only=True)  # (4, k, d), as Bounds
+    # (4, k, d), as Bounds; (4, 0, 0) for one batch, whose depth gives them
+    bounds: FloatArray = field(default_factory=lambda: np.zeros((4, 0, 0)), kw_only=True)
+    depth: float = field(default=DEPTH, kw_only=True)  # rows of a batch that were summed one after another, at most
     least: float = field(default=1.0, kw_only=True)  # the least weight of a row; 0 if it is not known
     forgotten: float = field(default=0.0, kw_only=True)  # the weight of the rows that were taken out
 
-    _bound_fields = frozenset({"weights_error", "bounds", "least", "forgotten"})
+    _bound_fields = frozenset({"weights_error", "bounds", "depth", "least", "forgotten"})
 
     kernel: ClassVar[str]  # the name of the kernel that sums one batch
     _shares_spread: ClassVar[bool] = False  # whether all classes have one spread
@@ -114,18 +116,11 @@ class ClassMoments(Statistics):
 
     def __post_init__(self) -> None:
         fields = vars(self)
-        is_given = np.size(self.bounds) > 0 or np.size(self.mean) == 0
         if np.size(self.weights_error) == 0:
             fields["weights_error"] = np.zeros(np.shape(self.weights))
-        if not is_given or (np.ndim(self.mean) == 2 and np.shape(self.bounds) == (4, 0, 0)):
-            fields["bounds"] = np.zeros((4, *np.shape(self.mean)))
+        if np.size(self.bounds) == 0:
+            fields["bounds"] = np.zeros((4, 0, 0))
         super().__post_init__()
-        if not is_given:  # made from numbers, not by a kernel
-            fields["bounds"] = self._bounds_of_batch(min(_DEPTH, float(self.weights.max(initial=0.0))))
-            fields["bounds"].flags.writeable = False
-
-    def _bounds_of_batch(self, depth: float) -> FloatArray:
-        return np.stack(Bounds.of_batch(depth, self._behind, self.mean, self._squares()))
 
     @property
     def _weighed(self) -> Weighed:
@@ -134,7 +129,9 @@ class ClassMoments(Statistics):
     @property
     def error(self) -> Bounds:
         """The bounds of the rounding error of means and spread."""
-        return Bounds(*self.bounds)
+        if self.bounds.size:
+            return Bounds(*self.bounds)
+        return Bounds.of_batch(self.depth, self._behind, self.mean, self._squares())
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         if self.mean.ndim != 2:
@@ -145,7 +142,7 @@ class ClassMoments(Statistics):
             "mean": (classes, features),
             "spread": self.spread_shape(classes, features),
             "weights_error": (classes,),
-            "bounds": (4, classes, features),
+            "bounds": (4, classes, features) if self.bounds.size else (4, 0, 0),
         }
 
     @classmethod
@@ -166,7 +163,8 @@ class ClassMoments(Statistics):
             sums = [getattr(self, name) for name in self._weighings]
             found = sum_error(is_exact((batch.weight,), *sums), depth, *sums)
             errors = {f"{name}_error": error for name, error in zip(self._weighings, found, strict=True)}
-        return self._with(bounds=self._bounds_of_batch(depth), least=least_weight(batch.weight), **errors)
+        vars(self).update(depth=depth, least=least_weight(batch.weight))  # it was just made
+        return self._with(**errors) if errors else self
 
     @classmethod
     def cost_of(cls, batch: Any, labels: Labels = ONE_CLASS, *what: Any) -> Cost:
@@ -192,8 +190,9 @@ class ClassMoments(Statistics):
         places, classes = labels.positions(self.labels), len(labels)
         names = [each for name in self._weighings for each in (name, f"{name}_error")]
         moved = {name: placed(getattr(self, name), places, classes) for name in ("mean", *names)}
-        bounds = np.stack([placed(each, places, classes) for each in self.bounds])
-        return self._with(labels=labels, spread=self._moved(places, classes), bounds=bounds, **moved)
+        if self.bounds.size:
+            moved["bounds"] = np.stack([placed(each, places, classes) for each in self.bounds])
+        return self._with(labels=labels, spread=self._moved(places, classes), **moved)
 
     def _paired(self, other: Self) -> tuple[Self, Self]:
         if self.features != other.features:
@@ -215,10 +214,13 @@ class ClassMoments(Statistics):
         mean = np.where(share == 1, two.mean, one.mean + share * apart)
         spread = one.spread + two.spread
         spread += self._products(np.sqrt(one._behind * share) * apart)
+        depths = [each.depth for each in (one, two) if each.weight > 0] or [one.depth, two.depth]
+        if one.bounds.size or two.bounds.size or (one.weight > 0 and two.weight > 0):
+            weighings["bounds"] = np.stack(bounds_of_sum(one._weighed, two._weighed, mean))
         return one._with(
             mean=mean,
             spread=spread,
-            bounds=np.stack(bounds_of_sum(one._weighed, two._weighed, mean)),
+            depth=max(depths),
             least=min(one.least, two.least),
             forgotten=one.forgotten + two.forgotten,
             **weighings,
@@ -407,6 +409,8 @@ class ClassMoments(Statistics):
 
 def _relative(error: FloatArray, value: FloatArray) -> FloatArray:
     """Return an error relative to a value, finite; 0 where the value is 0."""
+    if not error.any():
+        return error
     return np.asarray(np.where(value > 0, np.minimum(error, value / EPSILON) / np.where(value > 0, value, 1.0), 0.0))
 
 

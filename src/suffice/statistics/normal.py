@@ -9,7 +9,7 @@ import numpy as np
 
 from suffice.statistics.base import Cost, Statistics, product_work
 from suffice.statistics.labels import ONE_CLASS
-from suffice.statistics.moments import TiedMoments
+from suffice.statistics.moments import DEPTH, TiedMoments
 from suffice.statistics.rounding import UNKNOWN, Bounds, FloatArray
 
 
@@ -32,24 +32,18 @@ class NormalEquations(Statistics):
     scatter: FloatArray  # (d + t, d + t), centred
     targets: int  # t, the columns of y
     total_error: float = field(default=0.0, kw_only=True)
-    bounds: FloatArray = field(default_factory=lambda: np.zeros((4, 0)), kw_only=True)  # (4, d + t), as Bounds
+    bounds: FloatArray = field(default_factory=lambda: np.zeros((4, 0)), kw_only=True)  # (4, d + t), as of moments
+    depth: float = field(default=DEPTH, kw_only=True)  # rows of a batch that were summed one after another, at most
     least: float = field(default=1.0, kw_only=True)  # the least weight of a row; 0 if it is not known
     forgotten: float = field(default=0.0, kw_only=True)  # the weight of the rows that were taken out
 
-    _bound_fields = frozenset({"total_error", "bounds", "least", "forgotten"})
-
-    def __post_init__(self) -> None:
-        if np.size(self.bounds) == 0 and np.ndim(self.mean) == 1:
-            vars(self)["bounds"] = np.zeros((4, np.size(self.mean)))
-            super().__post_init__()  # checks the shapes
-            if np.size(self.mean):
-                vars(self)["bounds"] = self._moments(np.zeros((4, 0))).bounds[:, 0]
-        super().__post_init__()
+    _bound_fields = frozenset({"total_error", "bounds", "depth", "least", "forgotten"})
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         if not 0 <= self.targets <= self.mean.size:
             raise ValueError(f"targets must be 0 to {self.mean.size}, the columns of [x, y]; got {self.targets}")
-        return {"mean": (self.mean.size,), "scatter": (self.mean.size, self.mean.size), "bounds": (4, self.mean.size)}
+        width = self.mean.size
+        return {"mean": (width,), "scatter": (width, width), "bounds": (4, width if self.bounds.size else 0)}
 
     @classmethod
     def zero(cls) -> Self:
@@ -111,7 +105,7 @@ class NormalEquations(Statistics):
     @property
     def error(self) -> Bounds:
         """The bounds of the rounding error of mean and scatter, (1, d + t)."""
-        return Bounds(*self.bounds[:, None])
+        return self._moments().error
 
     def transformed(self, A: FloatArray, b: FloatArray) -> Self:
         """Return the normal equations of the rows [A x + b, y], for A of shape (e, d)."""
@@ -122,14 +116,15 @@ class NormalEquations(Statistics):
             self._moments().transformed(whole, np.concatenate([b, np.zeros(self.targets)])), self.targets
         )
 
-    def _moments(self, bounds: FloatArray | None = None) -> TiedMoments:
+    def _moments(self) -> TiedMoments:
         return TiedMoments(
             ONE_CLASS,
             np.array([self.total]),
             self.mean[None, :],
             self.scatter,
             weights_error=np.array([self.total_error]),
-            bounds=self.bounds[:, None] if bounds is None else bounds[:, None],
+            bounds=self.bounds[:, None],
+            depth=self.depth,
             least=self.least,
             forgotten=self.forgotten,
         )
@@ -142,7 +137,8 @@ class NormalEquations(Statistics):
             moments.spread,
             targets,
             total_error=float(moments.weights_error[0]),
-            bounds=moments.bounds[:, 0],
+            bounds=moments.bounds.reshape(4, -1),
+            depth=moments.depth,
             least=moments.least,
             forgotten=moments.forgotten,
         )

@@ -107,6 +107,8 @@ def sum_error(exact: bool, depth: float, *sums: FloatArray) -> list[FloatArray]:
 def error_of_sum(one: FloatArray, two: FloatArray, one_error: FloatArray, two_error: FloatArray) -> FloatArray:
     """Return the bound of the error of ``one + two``, of numbers that are not negative, given those of both."""
     error, total = one_error + two_error, one + two
+    if not (error.any() or total.max(initial=0.0) >= EXACT):
+        return error
     rounds = (one > 0) & (two > 0) & ((error > 0) | (total >= EXACT))
     return np.where(rounds, error + 0.5 * EPSILON * total, error)
 

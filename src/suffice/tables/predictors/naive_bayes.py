@@ -369,6 +369,8 @@ def _join_columns(one: Any, two: Any, order: Sequence[int]) -> Any:
         one, two = one.with_cells(), two.with_cells()
     if hasattr(one, "counts"):
         one, two = (replace(each, counts_error=each.count_errors) for each in (one, two))
+    else:
+        one, two = (replace(each, bounds=np.stack(each.error)) for each in (one, two))
     shape = getattr(one, one.table_field).shape
     tables = [field.name for field in fields(one) if np.shape(getattr(one, field.name))[-2:] == shape]
     joined = {name: np.concatenate([getattr(one, name), getattr(two, name)], axis=-1)[..., order] for name in tables}
