@@ -1,4 +1,4 @@
-"""Statistical models fitted from sums of statistics over batches of rows: they stream, merge and forget exactly."""
+"""Statistical models fitted from sums of statistics over batches of rows: they stream, merge and forget."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def forget(model: str, table: str, output: str | None, as_json: bool, quiet: boo
         "verified": bool(found["verified"]),
     }
     if as_json:
-        show_json(certificate)
+        show_json({**certificate, **({"note": fitted.temperature_note} if fitted.temperature_note else {})})
         return
     print_line("certificate of forgetting", "bold")
     for name, value in certificate.items():
@@ -66,3 +66,5 @@ def forget(model: str, table: str, output: str | None, as_json: bool, quiet: boo
     else:
         print_line(f"  the rows were subtracted from the sums of the model, {digits};")
         print_line("  not verified that the model learned these rows: it has no ledger (suffice fit --ledger)")
+    if fitted.temperature_note:
+        print_line(f"  {fitted.temperature_note}")

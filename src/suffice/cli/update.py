@@ -37,3 +37,5 @@ def update(model: str, table: str, output: str | None, quiet: bool, **options: A
         if more:
             say(f"new {what} are learned: {listed(more)}")
     say(f"{counted(fitted.rows_ - before, 'row')} learned, {fitted.rows_:,} in total; saved to {output or model}")
+    if fitted.temperature_note:
+        say(fitted.temperature_note)

@@ -891,7 +891,7 @@ class LeastSquaresModel(MultiOutputMixin, RegressorMixin, ReadFromStatistics, Li
 
 
 class StreamedLeastSquares(LeastSquaresModel):
-    """A model from normal equations that learns more rows, forgets rows and adds up with others, exactly."""
+    """A model from normal equations that learns more rows, forgets rows and adds up with others."""
 
     def fit(
         self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None, *, groups: VectorLike = None

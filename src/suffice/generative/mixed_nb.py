@@ -197,7 +197,7 @@ class MixedNB(PriorsGiven):
         return partial(summarise, labels)
 
     def forget(self, X: MatrixLike, y: VectorLike = None, sample_weight: VectorLike = None) -> Self:
-        """Unlearn rows exactly, with the names and words that no other rows hold; see :meth:`GaussianNB.forget`."""
+        """Unlearn rows, with the names and words that no other rows hold; see :meth:`GaussianNB.forget`."""
         super().forget(X, y, sample_weight)
         self._memory.replace(self._memory.labels, pruned(self.statistics_))
         return self

@@ -118,7 +118,9 @@ def _forgetting(data: ReportData) -> str:
         if ledger is None
         else f"The ledger of {format_count(len(ledger), 'learned row')} refuses rows that were not learned."
     )
-    return f"suffice forget MODEL ROWS subtracts rows exactly, and prints a certificate. {checked}"
+    return (
+        "suffice forget MODEL ROWS subtracts rows, exact to rounding or refused, and prints a certificate. " + checked
+    )
 
 
 def _export(data: ReportData) -> str:

@@ -581,6 +581,17 @@ class FittedTable(Stored):
         self._take(predictor, description, ledger, self.rows_ - rows)
         return {"rows": rows, "left": self.rows_, "digits_kept": kept, "verified": ledger is not None}
 
+    @property
+    def temperature_note(self) -> str | None:
+        """What to know of the temperature after rows were added or taken out; None for models without one."""
+        if not self.predictor_.model_type.is_tempered:
+            return None
+        scorer: Any = self.predictor_.scorer
+        return (
+            f"the temperature stays {scorer.temperature:.3g}, as chosen at the fit: log-odds before it are those of a "
+            "new fit, probabilities differ by some hundredths at most"
+        )
+
     def _take(self, predictor: Any, description: Description | None, ledger: Ledger | None, rows: int) -> None:
         self.predictor_, self._description, self.ledger_ = predictor, description, ledger
         self.rows_ = self.fitted_rows_ = rows
