@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _LEAST = float(np.finfo(np.float64).tiny)
 #: The exponent, to base 10, of the least sum of squares that keeps its digits.
 _LEAST_EXPONENT = -305
+#: Sums of squares above this have all digits.
+_FAR_FROM_TINY = 1e-200
 #: A spread that is a smaller share of the mean may be its rounding.
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
 
@@ -375,6 +377,8 @@ def check_underflow(weight: npt.ArrayLike, mean: FloatArray, variance: FloatArra
     Traceback (most recent call last):
     suffice.kernels.errors.UnderflowError: the sums of squares of feature 1 underflow float64: ...
     """
+    if variance.size and (np.asarray(weight) * variance).min() > _FAR_FROM_TINY and variance.max() < np.inf:
+        return  # most columns, at once
     if (overflowed := ~np.isfinite(variance)).any():
         check_overflow(1.0, np.where(overflowed, np.inf, 0.0), features=features)
     size, spread, weight = np.abs(mean), np.sqrt(variance), np.broadcast_to(weight, mean.shape)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from suffice.statistics.labels import Labels
-from suffice.statistics.rounding import REFIT, LostDigitsError
+from suffice.statistics.rounding import NO_ERRORS, REFIT, LostDigitsError
 from suffice.statistics.text import from_bytes, to_bytes
 
 FloatArray = npt.NDArray[np.float64]
@@ -203,7 +203,7 @@ class KnownCells(Statistics):
 
     # (k, d) weight of the rows in which the cell is known; (k, 0) where no cell is missing
     cells: FloatArray = dataclasses.field(default_factory=lambda: np.zeros((0, 0)))
-    cells_error: FloatArray = dataclasses.field(default_factory=lambda: np.zeros((0, 0)), kw_only=True)  # as cells
+    cells_error: FloatArray = dataclasses.field(default_factory=lambda: NO_ERRORS, kw_only=True)  # as cells
 
     weights_field: ClassVar[str]  # the field with the weight of all rows of each class, (k,)
     table_field: ClassVar[str]  # a field with one entry per cell, (k, d)
@@ -212,7 +212,7 @@ class KnownCells(Statistics):
         if np.shape(self.cells)[1:] == (0,):
             classes = np.shape(getattr(self, self.weights_field))[:1]
             object.__setattr__(self, "cells", np.zeros((*classes, 0)))
-        if np.size(self.cells_error) == 0:
+        if self.cells_error is NO_ERRORS:
             object.__setattr__(self, "cells_error", np.zeros(np.shape(self.cells)))
         super().__post_init__()
         shape = getattr(self, self.table_field).shape

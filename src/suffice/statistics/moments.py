@@ -23,6 +23,8 @@ from suffice.statistics.base import (
 from suffice.statistics.labels import ONE_CLASS, Labels
 from suffice.statistics.rounding import (
     EPSILON,
+    NO_BOUNDS,
+    NO_ERROR,
     REFIT,
     TOLERANCE,
     UNKNOWN,
@@ -58,9 +60,9 @@ class ClassMoments(Statistics):
     weights: FloatArray  # (k,)
     mean: FloatArray  # (k, d)
     spread: FloatArray  # sums of centred squares or products, in the subclass's shape
-    weights_error: FloatArray = field(default_factory=lambda: np.zeros(0), kw_only=True)  # (k,)
+    weights_error: FloatArray = field(default_factory=lambda: NO_ERROR, kw_only=True)  # (k,)
     # (4, k, d), as Bounds; (4, 0, 0) for one batch, whose depth gives them
-    bounds: FloatArray = field(default_factory=lambda: np.zeros((4, 0, 0)), kw_only=True)
+    bounds: FloatArray = field(default_factory=lambda: NO_BOUNDS, kw_only=True)
     depth: float = field(default=DEPTH, kw_only=True)  # rows of a batch that were summed one after another, at most
     least: float = field(default=1.0, kw_only=True)  # the least weight of a row; 0 if it is not known
     forgotten: float = field(default=0.0, kw_only=True)  # the weight of the rows that were taken out
@@ -116,10 +118,8 @@ class ClassMoments(Statistics):
 
     def __post_init__(self) -> None:
         fields = vars(self)
-        if np.size(self.weights_error) == 0:
+        if self.weights_error is NO_ERROR:
             fields["weights_error"] = np.zeros(np.shape(self.weights))
-        if np.size(self.bounds) == 0:
-            fields["bounds"] = np.zeros((4, 0, 0))
         super().__post_init__()
 
     @property

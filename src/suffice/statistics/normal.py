@@ -10,7 +10,7 @@ import numpy as np
 from suffice.statistics.base import Cost, Statistics, product_work
 from suffice.statistics.labels import ONE_CLASS
 from suffice.statistics.moments import DEPTH, TiedMoments
-from suffice.statistics.rounding import UNKNOWN, Bounds, FloatArray
+from suffice.statistics.rounding import NO_BOUNDS, UNKNOWN, Bounds, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +123,7 @@ class NormalEquations(Statistics):
             self.mean[None, :],
             self.scatter,
             weights_error=np.array([self.total_error]),
-            bounds=self.bounds[:, None],
+            bounds=self.bounds[:, None] if self.bounds.size else NO_BOUNDS,
             depth=self.depth,
             least=self.least,
             forgotten=self.forgotten,

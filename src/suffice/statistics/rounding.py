@@ -34,8 +34,6 @@ TOLERANCE = 1e-6
 REFIT = "fit the remaining rows instead"
 #: The error of weights and counts of which no bound is known; finite, so that files hold it.
 UNKNOWN = 1e300
-#: Below this, products lose digits to underflow.
-_TINY = 1e-300
 #: Sums of fractions that are whole by chance, below this, are as good as exact.
 _SURELY_WHOLE = 2.0**33
 
@@ -161,6 +159,16 @@ def weight_left(
     return left, np.where(left > 0, error, 0.0)
 
 
+def _frozen(*shape: int) -> FloatArray:
+    array = np.zeros(shape)
+    array.flags.writeable = False
+    return array
+
+
+#: Fields of sums of which no error is known, or none was made.
+NO_ERROR, NO_ERRORS, NO_BOUNDS = _frozen(0), _frozen(0, 0), _frozen(4, 0, 0)
+
+
 class Bounds(NamedTuple):
     """Bounds of the error of moments, of each class and column, (k, d)."""
 
@@ -172,13 +180,11 @@ class Bounds(NamedTuple):
     @classmethod
     def of_batch(cls, depth: float, weights: FloatArray, mean: FloatArray, squares: FloatArray) -> Bounds:
         """Return the bounds of one batch, of which ``depth`` rows are summed one after another."""
-        behind = np.where(weights > 0, weights, 1.0)
         roundings = (depth + 4) * EPSILON
-        deviation = np.sqrt(np.maximum(squares, 0.0)) / np.sqrt(behind)
-        zeros = np.zeros(mean.shape)
-        terms = np.where(squares > 0, (4.5 * roundings) * (squares + _TINY), 0.0)
+        deviation = np.sqrt(np.maximum(squares, 0.0)) / np.sqrt(np.where(weights > 0, weights, 1.0))
         off = np.where(squares > 0, 0.5 * EPSILON * np.abs(mean) + (2 * roundings) * deviation, 0.0)
-        return cls(off, terms, zeros, zeros)
+        zeros = np.broadcast_to(0.0, mean.shape)
+        return cls(off, (4.5 * roundings) * squares, zeros, zeros)
 
     def squares(self) -> FloatArray:
         """Return the bounds of the error of the sums of squares, (k, d)."""
