@@ -18,14 +18,22 @@ namespace suffice {
 namespace SUFFICE_ISA {
 
 constexpr index_t kFoldRows = 2048;      // rows between two moves of the reference
+constexpr index_t kAddedRows = 256;      // rows that are added up one after another: their sums are added to others
 constexpr index_t kFirstFoldRows = 64;   // the first rows alone may be a bad guess at the mean: move on soon
 constexpr double kMostCancelled = 4.0;   // in units of the spread
 constexpr int kRounds = 4;               // each finds the means to the digits of the one before
 
-// The most rows that are summed one after another.
-inline double fold_depth(const Rows& rows, index_t period) {
-    const index_t count = rows.end - rows.begin;
-    return static_cast<double>(count < period ? count : period);
+// The most rows that are summed one after another; the more classes, the more, as their sums are added to others.
+inline index_t added_rows(index_t k) { return 16 * k > kAddedRows ? 16 * k : kAddedRows; }
+
+inline double depth_of(index_t count, index_t most) { return static_cast<double>(count < most ? count : most); }
+
+// Adds sums to others, and sets them to 0.
+inline void add_up(index_t size, double* __restrict sums, double* __restrict totals) {
+    for (index_t i = 0; i < size; ++i) {
+        totals[i] += sums[i];
+        sums[i] = 0.0;
+    }
 }
 
 // Whether what cancelled leaves any spread too few digits.
@@ -78,12 +86,21 @@ inline void add_row(index_t d, const double* __restrict x, double weight, const 
 inline bool dense_pass(const Rows& rows, index_t k, bool fixed, double* weights, double* mean, double* spread) {
     const index_t d = rows.x.cols;
     const index_t period = k * 2 > kFoldRows ? k * 2 : kFoldRows;
+    const index_t most = added_rows(k);
     Buffer<double> since(k), sums(k, d), squares(k, d), rest(k, d), cancelled(k, d);
+    Buffer<double> row_weights(k), row_sums(k, d), row_squares(k, d);  // of the rows not yet added
     Buffer<bool> seen(k);
     for (index_t c = 0; c < k; ++c) seen[c] = fixed;
-    index_t left = kFirstFoldRows, next = kFirstFoldRows;
+    index_t left = kFirstFoldRows, next = kFirstFoldRows, until = most;
+    auto add = [&] {
+        add_up(k, row_weights, since);
+        add_up(k * d, row_sums, sums);
+        add_up(k * d, row_squares, squares);
+        until = most;
+    };
     auto fold = [&] {
-        const double folded = static_cast<double>(next - left);
+        add();
+        const double folded = depth_of(next - left, most);
         for (index_t c = 0; c < k; ++c) {
             if (since[c] > 0) {
                 const index_t i = c * d;
@@ -104,12 +121,13 @@ inline bool dense_pass(const Rows& rows, index_t k, bool fixed, double* weights,
                 std::memcpy(reference, x, sizeof(double) * d);
                 seen[code] = true;
             }
-            since[code] += weight;
+            row_weights[code] += weight;
             if (rows.weight == nullptr) {
-                add_row<false>(d, x, 1.0, reference, sums + code * d, squares + code * d);
+                add_row<false>(d, x, 1.0, reference, row_sums + code * d, row_squares + code * d);
             } else {
-                add_row<true>(d, x, weight, reference, sums + code * d, squares + code * d);
+                add_row<true>(d, x, weight, reference, row_sums + code * d, row_squares + code * d);
             }
+            if (--until == 0) add();
             if (--left == 0) fold();
         }
     });
@@ -119,7 +137,7 @@ inline bool dense_pass(const Rows& rows, index_t k, bool fixed, double* weights,
         if (fixed) mean[i] += rest[i];
         mean[i] += sums[i];  // rows of weight 0 alone are never folded in: 0, or NaN, which must show
     }
-    return cancelled_much(cancelled + 0, spread, k * d, 1, fold_depth(rows, period));
+    return cancelled_much(cancelled + 0, spread, k * d, 1, depth_of(rows.end - rows.begin, most));
 }
 
 inline void dense_diagonal(const Rows& rows, index_t k, double* weights, double* mean, double* spread) {
@@ -154,12 +172,22 @@ inline KnownPass known_pass(const Rows& rows, index_t k, bool fixed, double* wei
                             double* cells) {
     const index_t d = rows.x.cols;
     const index_t period = k * 2 > kFoldRows ? k * 2 : kFoldRows;
+    const index_t most = added_rows(k);
     Buffer<double> rows_since(k), since(k, d), sums(k, d), squares(k, d), rest(k, d), cancelled(k, d);
-    index_t left = kFirstFoldRows, next = kFirstFoldRows;
+    Buffer<double> row_weights(k), row_cells(k, d), row_sums(k, d), row_squares(k, d);  // of the rows not yet added
+    index_t left = kFirstFoldRows, next = kFirstFoldRows, until = most;
     bool found = false;
     for (index_t i = 0; i < k * d && !fixed; ++i) mean[i] = NAN;
+    auto add = [&] {
+        add_up(k, row_weights, rows_since);
+        add_up(k * d, row_cells, since);
+        add_up(k * d, row_sums, sums);
+        add_up(k * d, row_squares, squares);
+        until = most;
+    };
     auto fold = [&] {
-        const double folded = static_cast<double>(next - left);
+        add();
+        const double folded = depth_of(next - left, most);
         for (index_t c = 0; c < k; ++c) {
             weights[c] += rows_since[c];
             rows_since[c] = 0.0;
@@ -179,11 +207,12 @@ inline KnownPass known_pass(const Rows& rows, index_t k, bool fixed, double* wei
             const double weight = weight_of(rows, row);
             found |= any_not_finite(x, d);
             if (weight > 0) {
-                rows_since[code] += weight;
-                add_known_cells(d, x, weight, mean + i, since + i, sums + i, squares + i);
+                row_weights[code] += weight;
+                add_known_cells(d, x, weight, mean + i, row_cells + i, row_sums + i, row_squares + i);
             } else {  // adds nothing, but infinity must show here too
                 blame_not_finite(row, x, d, true);
             }
+            if (--until == 0) add();
             if (--left == 0) fold();
         }
     });
@@ -193,7 +222,7 @@ inline KnownPass known_pass(const Rows& rows, index_t k, bool fixed, double* wei
         if (fixed) mean[i] += rest[i];
         mean[i] = cells[i] > 0 ? mean[i] : 0.0;
     }
-    return {found, cancelled_much(cancelled + 0, spread, k * d, 1, fold_depth(rows, period))};
+    return {found, cancelled_much(cancelled + 0, spread, k * d, 1, depth_of(rows.end - rows.begin, most))};
 }
 
 // Returns whether any cell is missing.
@@ -225,7 +254,7 @@ public:
     bool run(double* weights, double* mean, double* spread, double* known) {
         pass(weights, spread);
         const index_t size = k_ * rows_.x.cols;
-        for (int round = 1; cancelled_much(cancelled_ + 0, spread, size, 1, fold_depth(rows_, period())) && round < kRounds; ++round) {
+        for (int round = 1; cancelled_much(cancelled_ + 0, spread, size, 1, depth_of(rows_.end - rows_.begin, period())) && round < kRounds; ++round) {
             fixed_ = true;
             std::memset(weights, 0, sizeof(double) * k_);
             std::memset(spread, 0, sizeof(double) * size);

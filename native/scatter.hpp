@@ -14,9 +14,9 @@ public:
     Scatter(const Rows& rows, const Features* targets, index_t k, bool tied, double* weights, double* mean,
             double* spread)
         : rows_(rows), targets_(targets), k_(k), d_(rows.x.cols), p_(d_ + (targets ? targets->cols : 0)), tied_(tied),
-          most_(clamp(65536 / (p_ > 0 ? p_ : 1), 256, 2048)), panels_(p_), weights_(weights), mean_(mean),
+          added_(added_rows(k)), most_(clamp(65536 / (p_ > 0 ? p_ : 1), 256, clamp(added_, 256, 2048))), panels_(p_), weights_(weights), mean_(mean),
           spread_(spread), shifted_(most_, panels_.row_size()), joined_(targets ? p_ : 0), since_(k), sums_(k, p_),
-          rest_(k, p_), cancelled_(tied ? 1 : k, p_), out_(tied ? k : 1, panels_.row_size()),
+          rest_(k, p_), row_weights_(k), row_sums_(k, p_), cancelled_(tied ? 1 : k, p_), out_(tied ? k : 1, panels_.row_size()),
           in_(tied ? k : 1, panels_.row_size()), seen_(k), code_(most_), start_(k + 1), next_(k) {}
 
     void run() {
@@ -50,10 +50,12 @@ private:
                 const double* group = shifted_ + start_[c] * panels_.row_size();
                 panels_.add_products(group, start_[c + 1] - start_[c], 1.0, spread_ + c * p_ * p_, p_);
             }
+            add_up(k_, row_weights_, since_);
+            add_up(k_ * p_, row_sums_, sums_);
             pending += count;
             since += count;
             if (pending >= period || row + count == rows_.end) {
-                fold(static_cast<double>(since));
+                fold(depth_of(since, added_));
                 pending = since = 0;
             }
         }
@@ -64,7 +66,7 @@ private:
     index_t period() const { return 16 * k_ > 4096 ? 16 * k_ : 4096; }
 
     bool cancelled_too_much() {
-        const double rows = fold_depth(rows_, period());
+        const double rows = depth_of(rows_.end - rows_.begin, added_);
         for (index_t c = 0; c < groups(); ++c) {
             if (cancelled_much(cancelled_ + c * p_, spread_ + c * p_ * p_, p_, p_ + 1, rows)) return true;
         }
@@ -94,12 +96,12 @@ private:
     void shift(index_t row, index_t code, const double* __restrict x) {
         const double weight = weight_of(rows_, row), root = rows_.weight ? std::sqrt(weight) : 1.0;
         double* __restrict reference = mean_ + code * p_;
-        double* __restrict sums = sums_ + code * p_;
+        double* __restrict sums = row_sums_ + code * p_;
         if (!seen_[code] && weight > 0) {
             seen_[code] = true;
             for (index_t j = 0; j < p_; ++j) reference[j] = x[j];
         }
-        since_[code] += weight;
+        row_weights_[code] += weight;
         const index_t c = tied_ ? 0 : code;
         double* group = shifted_ + start_[c] * panels_.row_size();
         auto many = [&](index_t j, double* to) {
@@ -177,10 +179,10 @@ private:
     const index_t k_, d_, p_;
     const bool tied_;
     bool fixed_ = false;
-    const index_t most_;
+    const index_t added_, most_;  // rows that are added up one after another; rows of a block
     const Panels panels_;
     double *weights_, *mean_, *spread_;
-    Buffer<double> shifted_, joined_, since_, sums_, rest_, cancelled_, out_, in_;
+    Buffer<double> shifted_, joined_, since_, sums_, rest_, row_weights_, row_sums_, cancelled_, out_, in_;
     Buffer<bool> seen_;
     Buffer<index_t> code_, start_, next_;  // of each row; of each scatter's rows in the block
 };

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from suffice import LinearRegression, Ridge
 from suffice.discriminative.normal_equations import Penalty, solve_normal_equations
 from suffice.families import Multinomial, Poisson
 from suffice.generative.correlated import STRUCTURES, estimate_gaussians
@@ -485,3 +486,14 @@ def test_other_rows_than_all_do_not_leave_none(kind: Any):
 
 def test_a_ridge_penalty_below_rounding_does_not_decide_between_dependent_columns():
     assert judge(draw_history(4889), "ridge")[0] == "refused"
+
+
+@pytest.mark.filterwarnings("ignore:LinearRegression. x29 = a combination")
+def test_ordinary_rows_of_many_levels_are_forgotten():
+    """30 indicators that sum to 1 and a small penalty need most digits; few rows are added one after another."""
+    random = np.random.default_rng(0)
+    level = random.integers(0, 30, 20_000)
+    x, y = np.eye(30)[level], random.normal(size=30)[level] + random.normal(size=20_000)
+    for model in (Ridge(alpha=1.0), LinearRegression()):
+        left = model.fit(x, y).forget(x[:500], y[:500])
+        np.testing.assert_allclose(left.coef_, type(model)().fit(x[500:], y[500:]).coef_, atol=1e-10)

@@ -87,8 +87,10 @@ class NativeKernels:
 
     def depth(self, batch: Batch, classes: int) -> float:
         """Return how many rows are summed one after another, at most."""
-        least = 65536 if is_csr(batch.x) else 4096
-        return float(min(batch.rows, max(least, 16 * classes * (batch.features if is_csr(batch.x) else 1))))
+        if is_csr(batch.x):
+            return float(min(batch.rows, max(65536, 16 * classes * batch.features)))
+        # A block at a time; the sums of blocks are added one after another, and those of folds.
+        return float(min(batch.rows, max(256, 16 * classes) + batch.rows // 256 + 32))
 
     def class_weights(self, batch: Batch, classes: int) -> FloatArray:
         """Return the weight of the rows of each class."""
