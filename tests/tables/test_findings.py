@@ -142,7 +142,7 @@ def test_warnings_are_saved_and_printed(tmp_path: Path) -> None:
     assert [vars(each) for each in suffice.load(saved).warnings_] == warnings
 
 
-@pytest.mark.parametrize("scale", [1e-200, 1e150])
+@pytest.mark.parametrize("scale", [1e-140, 1e150])
 def test_extreme_numbers_are_no_warning(scale: float) -> None:
     rows = table()
     assert found(rows.assign(x=rows.x * scale), "y", "nb") == {}
