@@ -206,9 +206,11 @@ def error(what: Any, batch: Batch) -> float:
     host = Batch(few.x.cpu().numpy(), few.y.cpu().numpy())
     ours = ArrayEngine().accumulate(what, few).to_arrays()
     truth = ThreadEngine().accumulate(what, host).to_arrays()
+    # Bounds of rounding errors differ between engines.
+    names = [name for name in truth if name not in ("depth", "bounds") and not name.endswith("_error")]
     apart = [
         np.abs(ours[name] - truth[name]).max() / np.abs(truth[name]).max()
-        for name in truth
+        for name in names
         if truth[name].size and truth[name].dtype.kind == "f" and truth[name].any()
     ]
     return float(max(apart))
